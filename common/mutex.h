@@ -68,11 +68,8 @@ class CondVar {
   bool WaitFor(Mutex* mu, std::chrono::duration<Rep, Period> timeout)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
     std::unique_lock<std::mutex> lock(mu->mutex_, std::adopt_lock);
-    // wait_until(system_clock) goes through pthread_cond_timedwait, which
-    // ThreadSanitizer intercepts; the steady-clock form it does not (GCC 12).
     const bool notified =
-        condition_.wait_until(lock, std::chrono::system_clock::now() +
-                                        timeout) == std::cv_status::no_timeout;
+        condition_.wait_for(lock, timeout) == std::cv_status::no_timeout;
     lock.release();
     return notified;
   }
