@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "common/float_buffer.h"
@@ -36,9 +35,11 @@ struct ChunkState {
 // What the shard has heard from one worker: enough to answer a repeated push
 // with "already applied" after a restore.
 struct WorkerClock {
-  std::string worker_id;
-  // Which life of that worker; traffic of a lower one is refused.
-  int64_t incarnation = 0;
+  // The worker, from 0.
+  int32_t worker_id = 0;
+  // Random number of this life of the worker; 0 when unknown, as after a
+  // restore onto another shard count.
+  uint64_t incarnation = 0;
   // Last sequence number applied from this incarnation, 0 for none.
   int64_t sequence = 0;
   // Steps this worker has finished (BOUNDED and ASYNC), >= 0.
