@@ -18,9 +18,9 @@ constexpr uint32_t kWeyl1 = 0xBB67AE85;
 constexpr int kRounds = 10;
 
 std::array<uint32_t, 4> BlockAt(RandomKey key, uint64_t block) {
-  return Philox4x32({static_cast<uint32_t>(block),
-                     static_cast<uint32_t>(block >> 32), 0, 0},
-                    key);
+  return Philox4x32(
+      {static_cast<uint32_t>(block), static_cast<uint32_t>(block >> 32), 0, 0},
+      key);
 }
 
 uint64_t Join(uint32_t low, uint32_t high) {
