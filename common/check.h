@@ -8,13 +8,13 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define SELARI_CHECK(condition)                                             \
-  do {                                                                      \
-    if (!(condition)) {                                                     \
-      std::fprintf(stderr, "%s:%d: broken invariant: %s\n", __FILE__,       \
-                   __LINE__, #condition);                                   \
-      std::abort();                                                         \
-    }                                                                       \
+#define SELARI_CHECK(condition)                                       \
+  do {                                                                \
+    if (!(condition)) {                                               \
+      std::fprintf(stderr, "%s:%d: broken invariant: %s\n", __FILE__, \
+                   __LINE__, #condition);                             \
+      std::abort();                                                   \
+    }                                                                 \
   } while (false)
 
 #endif  // SELARI_COMMON_CHECK_H_

@@ -18,12 +18,12 @@
 #define SELARI_STATUS_CONCAT_(a, b) SELARI_STATUS_CONCAT_INNER_(a, b)
 
 // Returns from the enclosing function when `expr` is not OK.
-#define SELARI_RETURN_IF_ERROR(expr)           \
-  do {                                         \
-    absl::Status selari_status_ = (expr);      \
-    if (!selari_status_.ok()) {                \
-      return selari_status_;                   \
-    }                                          \
+#define SELARI_RETURN_IF_ERROR(expr)      \
+  do {                                    \
+    absl::Status selari_status_ = (expr); \
+    if (!selari_status_.ok()) {           \
+      return selari_status_;              \
+    }                                     \
   } while (false)
 
 // Evaluates `rexpr` (an absl::StatusOr<T>), returns its error or assigns its

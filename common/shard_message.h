@@ -1,0 +1,127 @@
+// What a worker says to a shard and what the shard answers, as plain values.
+// The in-process transport passes them as they are; the gRPC transport turns
+// them into StreamParametersRequest and -Response (proto/selari/v1), whose
+// comments define each field.
+//
+// Tensor memory goes by reference: a FloatSlice keeps its owner alive.
+
+#ifndef SELARI_COMMON_SHARD_MESSAGE_H_
+#define SELARI_COMMON_SHARD_MESSAGE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "common/reduction_tree.h"
+
+namespace selari {
+
+// Read-only floats and whatever owns them. May be unaligned to 64 bytes, never
+// to 4. A shared_ptr because the last reader ends the memory's life.
+struct FloatSlice {
+  const float* data = nullptr;
+  int64_t size = 0;
+  std::shared_ptr<const void> owner;
+
+  absl::Span<const float> span() const {
+    return {data, static_cast<size_t>(size)};
+  }
+};
+
+// One life of one worker.
+struct WorkerIdentity {
+  int32_t worker_id = 0;
+  uint64_t incarnation = 0;  // random, never 0
+
+  friend bool operator==(const WorkerIdentity& a, const WorkerIdentity& b) {
+    return a.worker_id == b.worker_id && a.incarnation == b.incarnation;
+  }
+};
+
+// The gradient of one chunk.
+struct ChunkPush {
+  int32_t chunk = 0;
+  int64_t step = 0;      // SYNC: step; BOUNDED, ASYNC: the worker's clock
+  TreeNode node;         // SYNC only
+  int64_t sequence = 0;  // per (worker incarnation, shard), from 1, no gaps
+  FloatSlice gradient;   // (chunk's count)
+};
+
+// A wish for one chunk with at least min_version updates.
+struct ChunkPull {
+  int32_t chunk = 0;
+  int64_t min_version = 0;
+  int64_t clock = 0;  // BOUNDED only
+};
+
+// The totals of a round of sums over all shards, for one shard.
+struct ReductionTotals {
+  int64_t step = 0;
+  int32_t round = 0;
+  int32_t shard = 0;
+  std::vector<double> totals;
+};
+
+using ShardRequest = std::variant<ChunkPush, ChunkPull, ReductionTotals>;
+
+// A push is applied, now or (repeated) earlier.
+struct PushAck {
+  int32_t chunk = 0;
+  int64_t step = 0;
+  int64_t sequence = 0;
+  int64_t version = 0;  // updates applied to the chunk
+  bool repeated = false;
+};
+
+struct ChunkValue {
+  int32_t chunk = 0;
+  int64_t version = 0;
+  FloatSlice weights;  // immutable
+};
+
+// A chunk's part of a round of sums over all shards.
+struct ReductionPartials {
+  int64_t step = 0;
+  int32_t round = 0;
+  int32_t chunk = 0;
+  std::vector<double> sums;
+};
+
+// Mirrors selari.v1.ErrorReason, number by number.
+enum class ErrorReason : int32_t {
+  kUnspecified = 0,
+  kWrongJob = 1,
+  kWrongShard = 2,
+  kStaleIncarnation = 3,
+  kNotInitialized = 4,
+  kShapeMismatch = 5,
+  kNotFinite = 6,
+  kSequenceGap = 7,
+  kQueueFull = 8,
+  kJobStopped = 9,
+  kStepTooFar = 10,
+  kShardFailed = 11,
+  kDuplicateId = 12,
+  kInstructionSet = 13,
+};
+
+// A refused push or pull.
+struct RequestError {
+  int32_t chunk = 0;
+  int64_t step = 0;      // of the push, or min_version of the pull
+  int64_t sequence = 0;  // of the push; 0 for a pull
+  absl::Status status;
+  ErrorReason reason = ErrorReason::kUnspecified;
+  int32_t retry_after_ms = 0;  // 0 when a retry cannot help
+};
+
+using ShardReply =
+    std::variant<PushAck, ChunkValue, ReductionPartials, RequestError>;
+
+}  // namespace selari
+
+#endif  // SELARI_COMMON_SHARD_MESSAGE_H_

@@ -1,0 +1,104 @@
+// ShardHost: the logical shards of one process, on a small pool of threads.
+//
+// Each shard is a single-writer state machine (shard.h) with a bounded queue;
+// a shard always runs on the same thread, so the hot path takes no lock but
+// its queue's. ShardHost knows no RPC: server/rpc and cli's in-process
+// transport are its two callers.
+//
+// Thread safety: all methods from any thread. Callbacks run on shard threads:
+// they must return soon, must not block and must not call back into the host.
+
+#ifndef SELARI_SERVER_SHARD_SHARD_HOST_H_
+#define SELARI_SERVER_SHARD_SHARD_HOST_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/shard_message.h"
+#include "common/shard_snapshot.h"
+#include "server/shard/shard_job.h"
+
+namespace selari {
+
+// Takes the replies for one session. Owned jointly by the host's session and
+// its creator, as replies may be under way when the creator disconnects.
+class ReplySink {
+ public:
+  virtual ~ReplySink() = default;
+  // All replies that one run of a shard's queue produced for this session.
+  virtual void OnReplies(std::vector<ShardReply> replies) = 0;
+};
+
+struct ShardProgress {
+  int32_t shard = 0;
+  int64_t min_version = 0;  // updates that every chunk has
+  int64_t max_version = 0;  // updates that some chunk has
+  int64_t state_bytes = 0;  // weights and slots
+  int32_t queue_length = 0;
+};
+
+class ShardHost {
+ public:
+  struct Options {
+    // Threads that run shards, >= 1.
+    int32_t threads = 2;
+    // Gradient bytes that wait in one shard's queue before pushes are refused
+    // with kQueueFull, > 0.
+    int64_t queue_bytes_max = int64_t{64} << 20;
+    // Requests that wait in one shard's queue, > 0.
+    int32_t queue_length_max = 65536;
+  };
+  using SessionId = int64_t;
+  using CaptureCallback =
+      std::function<void(absl::StatusOr<std::vector<ShardSnapshot>>)>;
+
+  static std::unique_ptr<ShardHost> Create(const Options& options);
+  // Stops the threads; waiting requests are dropped unanswered.
+  virtual ~ShardHost() = default;
+
+  // Hosts `shards` of `job` with their initial values. FAILED_PRECONDITION
+  // when shards of another job are hosted.
+  virtual absl::Status Initialize(std::shared_ptr<const ShardJob> job,
+                                  const std::vector<int32_t>& shards) = 0;
+  // The same with the state of a checkpoint; each snapshot is one shard of
+  // `job` with every chunk of the job's layout. INVALID_ARGUMENT otherwise.
+  virtual absl::Status Restore(std::shared_ptr<const ShardJob> job,
+                               std::vector<ShardSnapshot> snapshots) = 0;
+  // Null before Initialize or Restore.
+  virtual std::shared_ptr<const ShardJob> job() const = 0;
+  virtual std::vector<int32_t> shards() const = 0;
+
+  // A client that pushes and pulls. A later session of the same worker with
+  // another incarnation fences the earlier one.
+  virtual SessionId Connect(const WorkerIdentity& worker,
+                            std::shared_ptr<ReplySink> sink) = 0;
+  // No reply follows the return, except those already being delivered.
+  virtual void Disconnect(SessionId session) = 0;
+  // Queues the requests; never blocks. Order is kept for each shard. What
+  // cannot be taken is answered with a RequestError.
+  virtual void Submit(SessionId session,
+                      std::vector<ShardRequest> requests) = 0;
+
+  // BOUNDED: the workers that the bound counts, ascending ids.
+  virtual void SetWorkers(const std::vector<int32_t>& worker_ids) = 0;
+
+  // Waits until no update is under way and none starts until Resume.
+  virtual std::vector<ShardProgress> Pause() = 0;
+  virtual void Resume() = 0;
+  virtual std::vector<ShardProgress> Progress() const = 0;
+
+  // Calls back once with the snapshots of all hosted shards, each taken when
+  // exactly `step` updates were applied to all of its chunks (at once for
+  // step -1). FAILED_PRECONDITION at once when some shard is past `step`.
+  // With `stop`, a shard that was captured refuses later pushes with
+  // kJobStopped.
+  virtual void Capture(int64_t step, bool stop, CaptureCallback done) = 0;
+};
+
+}  // namespace selari
+
+#endif  // SELARI_SERVER_SHARD_SHARD_HOST_H_

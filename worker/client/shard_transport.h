@@ -1,0 +1,53 @@
+// ShardTransport: carries requests to the shards, wherever they are, and
+// brings their replies back. Two implementations: GrpcTransport (streams to
+// server processes) and cli's LocalTransport (a ShardHost in this process).
+//
+// Thread safety: Send from one thread at a time; the listener is called from
+// the transport's own threads, one call at a time for each shard.
+
+#ifndef SELARI_WORKER_CLIENT_SHARD_TRANSPORT_H_
+#define SELARI_WORKER_CLIENT_SHARD_TRANSPORT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/shard_message.h"
+
+namespace selari {
+
+struct TransportStats {
+  int64_t bytes_sent = 0;  // on the wire as messages; 0 in process
+  int64_t bytes_received = 0;
+};
+
+class ShardTransport {
+ public:
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    virtual void OnReplies(std::vector<ShardReply> replies) = 0;
+    // The connection to these shards was lost and is there again: whatever
+    // they have not answered must be sent again.
+    virtual void OnReconnected(const std::vector<int32_t>& shards) = 0;
+    // The transport gave up on some shards; nothing more will come from them.
+    virtual void OnFailed(const absl::Status& status) = 0;
+  };
+
+  virtual ~ShardTransport() = default;
+
+  // Connects to every shard; waits at most `timeout_ms`. UNAVAILABLE names
+  // the servers that are missing. `listener` outlives Stop().
+  virtual absl::Status Start(Listener* listener, int64_t timeout_ms) = 0;
+  // Takes requests for any shards. Order is kept for each shard. May block
+  // while the send window is full. Requests sent while a connection is down
+  // are dropped: OnReconnected asks for them again.
+  virtual void Send(std::vector<ShardRequest> requests) = 0;
+  // Ends all connections; no call of the listener follows.
+  virtual void Stop() = 0;
+  virtual TransportStats Stats() const = 0;
+};
+
+}  // namespace selari
+
+#endif  // SELARI_WORKER_CLIENT_SHARD_TRANSPORT_H_
