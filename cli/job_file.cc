@@ -1,0 +1,254 @@
+#include "cli/job_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/status.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/message.h"
+#include "google/protobuf/text_format.h"
+
+namespace selari {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumValueDescriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+using google::protobuf::TextFormat;
+
+// Keeps the first error; later ones tend to follow from it.
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  explicit FirstError(absl::string_view name) : name_(name) {}
+
+  void AddError(int line, int column, const std::string& message) override {
+    if (!text_.empty()) {
+      return;
+    }
+    text_ = line < 0 ? absl::StrCat(name_, ": ", message)
+                     : absl::StrCat(name_, ":", line + 1, ":", column + 1, ": ",
+                                    message);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  const std::string name_;
+  std::string text_;
+};
+
+absl::Status ParseInto(const std::string& text, absl::string_view name,
+                       Message* message) {
+  FirstError error(name);
+  TextFormat::Parser parser;
+  parser.RecordErrorsTo(&error);
+  if (!parser.ParseFromString(text, message)) {
+    return absl::InvalidArgumentError(error.text());
+  }
+  return absl::OkStatus();
+}
+
+std::string FieldNames(const Descriptor* type) {
+  std::vector<std::string> names;
+  for (int i = 0; i < type->field_count(); ++i) {
+    names.push_back(type->field(i)->name());
+  }
+  return names.empty() ? "no field" : absl::StrJoin(names, ", ");
+}
+
+// "layers[2]" -> name "layers", index 2.
+struct PathPart {
+  std::string name;
+  std::optional<int> index;
+};
+
+absl::StatusOr<PathPart> ParsePart(absl::string_view text) {
+  const size_t bracket = text.find('[');
+  if (bracket == absl::string_view::npos) {
+    return PathPart{std::string(text), std::nullopt};
+  }
+  int index = 0;
+  if (text.back() != ']' ||
+      !absl::SimpleAtoi(text.substr(bracket + 1, text.size() - bracket - 2),
+                        &index) ||
+      index < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", text, "\" must look like layers[0]"));
+  }
+  return PathPart{std::string(text.substr(0, bracket)), index};
+}
+
+absl::StatusOr<const FieldDescriptor*> FindField(const Message& message,
+                                                 const std::string& name) {
+  const FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(name);
+  if (field == nullptr) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "there is no field \"", name, "\" in ", message.GetDescriptor()->name(),
+        ", which has ", FieldNames(message.GetDescriptor())));
+  }
+  return field;
+}
+
+// The message that `part` leads to, made if it is not set.
+absl::StatusOr<Message*> Descend(Message* message, const PathPart& part) {
+  SELARI_ASSIGN_OR_RETURN(const FieldDescriptor* field,
+                          FindField(*message, part.name));
+  if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", part.name, "\" is a value and has no fields"));
+  }
+  const Reflection* reflection = message->GetReflection();
+  if (!field->is_repeated()) {
+    return reflection->MutableMessage(message, field);
+  }
+  const int size = reflection->FieldSize(*message, field);
+  if (!part.index.has_value() || *part.index >= size) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", part.name, "\" has ", size,
+                     " entries; name one, e.g. ", part.name, "[0]"));
+  }
+  return reflection->MutableRepeatedMessage(message, field, *part.index);
+}
+
+// The enum value that `text` means: its name, or the name without the type's
+// prefix, in any case.
+absl::StatusOr<const EnumValueDescriptor*> FindEnumValue(
+    const FieldDescriptor* field, absl::string_view text) {
+  const std::string wanted = absl::AsciiStrToUpper(text);
+  std::vector<std::string> names;
+  for (int i = 0; i < field->enum_type()->value_count(); ++i) {
+    const EnumValueDescriptor* value = field->enum_type()->value(i);
+    if (value->name() == wanted ||
+        absl::EndsWith(value->name(), absl::StrCat("_", wanted))) {
+      return value;
+    }
+    names.push_back(value->name());
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", text, "\" is not one of ", absl::StrJoin(names, ", "),
+                   " for ", field->name()));
+}
+
+absl::StatusOr<std::string> ValueAsText(const FieldDescriptor* field,
+                                        absl::string_view value) {
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      return absl::StartsWith(value, "{") ? std::string(value)
+                                          : absl::StrCat("{", value, "}");
+    case FieldDescriptor::CPPTYPE_ENUM: {
+      SELARI_ASSIGN_OR_RETURN(const EnumValueDescriptor* found,
+                              FindEnumValue(field, value));
+      return found->name();
+    }
+    case FieldDescriptor::CPPTYPE_STRING: {
+      // TextFormat's own quoting for whatever the shell handed over.
+      const bool quoted =
+          value.size() >= 2 && value.front() == '"' && value.back() == '"';
+      if (quoted) {
+        return std::string(value);
+      }
+      std::string escaped = "\"";
+      for (const char c : value) {
+        if (c == '"' || c == '\\') {
+          escaped += '\\';
+        }
+        escaped += c;
+      }
+      return escaped + "\"";
+    }
+    default:
+      return std::string(value);
+  }
+}
+
+absl::Status Assign(Message* message, const PathPart& part,
+                    absl::string_view value) {
+  SELARI_ASSIGN_OR_RETURN(const FieldDescriptor* field,
+                          FindField(*message, part.name));
+  if (part.index.has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "an entry of \"", part.name,
+        "\" cannot be replaced whole; name a field of it, or set the list: ",
+        part.name, "=[…]"));
+  }
+  const bool list = field->is_repeated() && absl::StartsWith(value, "[");
+  std::string text(value);
+  if (!list) {
+    SELARI_ASSIGN_OR_RETURN(text, ValueAsText(field, value));
+  }
+  message->GetReflection()->ClearField(message, field);
+  TextFormat::Parser parser;
+  FirstError error(absl::StrCat("value \"", value, "\""));
+  parser.RecordErrorsTo(&error);
+  if (!parser.MergeFromString(absl::StrCat(field->name(), ": ", text),
+                              message)) {
+    return absl::InvalidArgumentError(error.text());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetField(absl::string_view path, absl::string_view value,
+                      Message* message) {
+  const std::vector<absl::string_view> parts = absl::StrSplit(path, '.');
+  for (size_t i = 0; i < parts.size(); ++i) {
+    SELARI_ASSIGN_OR_RETURN(const PathPart part, ParsePart(parts[i]));
+    if (i + 1 == parts.size()) {
+      return Assign(message, part, value);
+    }
+    SELARI_ASSIGN_OR_RETURN(message, Descend(message, part));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Job> ParseJob(const std::string& text,
+                                 absl::string_view name) {
+  v1::Job job;
+  SELARI_RETURN_IF_ERROR(ParseInto(text, name, &job));
+  return job;
+}
+
+absl::StatusOr<v1::Job> LoadJobFile(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) {
+    const int error = errno;
+    const std::string message = absl::StrCat(
+        "cannot read the job file ", path, ": ", std::strerror(error));
+    return error == EACCES ? absl::PermissionDeniedError(message)
+                           : absl::NotFoundError(message);
+  }
+  std::stringstream text;
+  text << file.rdbuf();
+  if (text.fail()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the job file ", path, " is empty or a folder"));
+  }
+  return ParseJob(text.str(), path);
+}
+
+absl::Status SetJobField(absl::string_view assignment, v1::Job* job) {
+  const size_t equals = assignment.find('=');
+  if (equals == absl::string_view::npos || equals == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--set ", assignment,
+                     ": must be field=value, e.g. "
+                     "--set optimizer.learning_rate=0.1"));
+  }
+  return Annotate(SetField(assignment.substr(0, equals),
+                           assignment.substr(equals + 1), job),
+                  absl::StrCat("--set ", assignment));
+}
+
+}  // namespace selari

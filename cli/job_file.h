@@ -1,0 +1,36 @@
+// Reading a job file: a text proto of selari.v1.Job, with changes from the
+// command line.
+//
+// Thread safety: pure functions but for reading the file.
+
+#ifndef SELARI_CLI_JOB_FILE_H_
+#define SELARI_CLI_JOB_FILE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "selari/v1/job.pb.h"
+
+namespace selari {
+
+// Parses the file. NOT_FOUND or PERMISSION_DENIED with the path;
+// INVALID_ARGUMENT with "path:line:column: what is wrong".
+absl::StatusOr<v1::Job> LoadJobFile(const std::string& path);
+
+// Parses text; `name` stands for the path in messages.
+absl::StatusOr<v1::Job> ParseJob(const std::string& text,
+                                 absl::string_view name);
+
+// Changes one field: "optimizer.learning_rate=0.1". A path may lead into
+// repeated fields by index ("model.layers[0].dense.units=64"). The value is
+// what the text proto would hold; strings need no quotes and enum values may
+// be shortened ("consistency.mode=ASYNC"). Naming a message alone replaces it:
+// "optimizer.adam={beta1: 0.8}". INVALID_ARGUMENT names the unknown part and
+// the fields there are.
+absl::Status SetJobField(absl::string_view assignment, v1::Job* job);
+
+}  // namespace selari
+
+#endif  // SELARI_CLI_JOB_FILE_H_

@@ -1,0 +1,91 @@
+#include "cli/job_file.h"
+
+#include "gtest/gtest.h"
+
+namespace selari {
+namespace {
+
+constexpr char kJob[] = R"pb(
+  name: "first"
+  model {
+    layers { dense { units: 10 } }
+    layers { relu {} }
+  }
+  optimizer {
+    sgd { momentum: 0.9 }
+    learning_rate: 0.1
+  }
+)pb";
+
+v1::Job Job() {
+  auto job = ParseJob(kJob, "job.textproto");
+  EXPECT_TRUE(job.ok()) << job.status();
+  return *std::move(job);
+}
+
+TEST(JobFileTest, AnErrorNamesFileLineAndColumn) {
+  const auto job = ParseJob("name: \"x\"\nsede: 3\n", "job.textproto");
+  EXPECT_EQ(job.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(job.status().message(),
+            "job.textproto:2:5: Message type \"selari.v1.Job\" has no field "
+            "named \"sede\".");
+}
+
+TEST(JobFileTest, AMissingFileIsNamed) {
+  const auto job = LoadJobFile("/nowhere/job.textproto");
+  EXPECT_EQ(job.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_NE(job.status().message().find("/nowhere/job.textproto"),
+            absl::string_view::npos);
+}
+
+TEST(JobFileTest, AFolderIsNotAJobFile) { EXPECT_FALSE(LoadJobFile("/").ok()); }
+
+TEST(JobFileTest, SetChangesScalarsStringsEnumsAndEntries) {
+  v1::Job job = Job();
+  for (const char* assignment :
+       {"optimizer.learning_rate=0.5", "name=second run\"s",
+        "consistency.mode=async", "model.layers[0].dense.units=64",
+        "data.feature_shape=[28, 28, 1]", "cluster.servers=3",
+        "model.loss=LOSS_LOGISTIC", "data.standardize=true"}) {
+    const absl::Status status = SetJobField(assignment, &job);
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  EXPECT_EQ(job.optimizer().learning_rate(), 0.5);
+  EXPECT_EQ(job.name(), "second run\"s");
+  EXPECT_EQ(job.consistency().mode(), v1::CONSISTENCY_ASYNC);
+  EXPECT_EQ(job.model().layers(0).dense().units(), 64);
+  EXPECT_EQ(job.data().feature_shape_size(), 3);
+  EXPECT_EQ(job.cluster().servers(), 3);
+  EXPECT_EQ(job.model().loss(), v1::LOSS_LOGISTIC);
+  EXPECT_TRUE(job.data().standardize());
+}
+
+TEST(JobFileTest, SettingAMessageReplacesItAndTheOthersOfItsOneof) {
+  v1::Job job = Job();
+  ASSERT_TRUE(SetJobField("optimizer.adam={beta1: 0.8}", &job).ok());
+  EXPECT_FALSE(job.optimizer().has_sgd());
+  EXPECT_EQ(job.optimizer().adam().beta1(), 0.8);
+  ASSERT_TRUE(SetJobField("optimizer.sgd={}", &job).ok());
+  EXPECT_EQ(job.optimizer().sgd().momentum(), 0);
+  EXPECT_EQ(job.optimizer().learning_rate(), 0.1);
+}
+
+TEST(JobFileTest, WhatCannotBeSetIsExplained) {
+  v1::Job job = Job();
+  EXPECT_EQ(SetJobField("optimizer.sgd.momentun=1", &job).message(),
+            "--set optimizer.sgd.momentun=1: there is no field \"momentun\" "
+            "in Sgd, which has momentum, nesterov");
+  EXPECT_EQ(SetJobField("model.layers[7].dense.units=1", &job).message(),
+            "--set model.layers[7].dense.units=1: \"layers\" has 2 entries; "
+            "name one, e.g. layers[0]");
+  for (const char* bad :
+       {"seed", "=1", "seed=abc", "seed=-1", "seed.x=1", "model.layers[x].a=1",
+        "consistency.mode=MAYBE", "cluster.servers=1.5",
+        "cluster.servers=99999999999", "optimizer.adam={beta9: 1}", "..=1"}) {
+    EXPECT_EQ(SetJobField(bad, &job).code(), absl::StatusCode::kInvalidArgument)
+        << bad;
+  }
+}
+
+}  // namespace
+}  // namespace selari
