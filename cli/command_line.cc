@@ -1,0 +1,292 @@
+#include "cli/command_line.h"
+
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "cli/exit_code.h"
+
+namespace selari {
+namespace {
+
+constexpr char kAbout[] =
+    "Selari trains models on sharded parameter servers, or on one machine with "
+    "the same result, bit for bit.";
+
+constexpr char kExitCodes[] =
+    "Exit codes: 0 done; 1 failed; 2 wrong command line or job file; "
+    "3 a member of the cluster is missing; 4 stored data is damaged; "
+    "128+n ended by signal n (130 after Ctrl-C, the run is saved).";
+
+// One subcommand: its options and how it becomes a Command.
+class Builder {
+ public:
+  Builder() : app_(kAbout, "selari") {
+    app_.require_subcommand(1);
+    app_.footer(std::string("Examples:\n"
+                            "  selari train job.textproto\n"
+                            "  selari train job.textproto --centralised\n"
+                            "  selari COMMAND --help\n\n") +
+                kExitCodes);
+    AddTrain();
+    AddCoordinator();
+    AddServer();
+    AddWorker();
+    AddStatus();
+    AddCheckpoint();
+    AddDigest();
+    AddExport();
+    Add("version", "Print the version.", "selari version", &version_);
+  }
+
+  Command Parse(int argc, const char* const* argv) {
+    if (argc > 1 && argv[1][0] != '-' && !HasCommand(argv[1])) {
+      return ExitNow{kExitUsage, UnknownCommand(argv[1])};
+    }
+    // CLI11 reports by exceptions; they end here.
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      std::ostringstream out;
+      std::ostringstream err;
+      const int code = app_.exit(error, out, err);
+      return ExitNow{code == 0 ? kExitOk : kExitUsage, out.str() + err.str()};
+    }
+    return result_();
+  }
+
+ private:
+  bool HasCommand(const std::string& name) {
+    for (const CLI::App* command : app_.get_subcommands({})) {
+      if (command->get_name() == name) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::string UnknownCommand(const std::string& name) {
+    std::string text = "there is no command \"" + name + "\"; there are:";
+    for (const CLI::App* command : app_.get_subcommands({})) {
+      text += " " + command->get_name();
+    }
+    return text + "\n";
+  }
+
+  // A subcommand that yields *options.
+  template <class Options>
+  CLI::App* Add(const char* name, const char* about, const char* examples,
+                Options* options) {
+    CLI::App* command = app_.add_subcommand(name, about);
+    command->footer(std::string("Examples:\n  ") + examples);
+    command->callback(
+        [this, options] { result_ = [options] { return Command(*options); }; });
+    return command;
+  }
+
+  void AddJobOptions(CLI::App* command, JobOptions* job) {
+    command
+        ->add_option("job", job->job_file,
+                     "Job file: a text proto of selari.v1.Job")
+        ->required();
+    command
+        ->add_option("--set", job->assignments,
+                     "Change a field of the job, e.g. "
+                     "optimizer.learning_rate=0.1; may be repeated")
+        ->type_name("FIELD=VALUE")
+        ->allow_extra_args(false);
+    command->add_option("--servers", job->servers,
+                        "Server processes (cluster.servers)");
+    command->add_option("--workers", job->workers,
+                        "Worker processes (cluster.workers)");
+    command->add_option("--steps", job->steps,
+                        "Updates in all (training.steps)");
+    command->add_option("--output", job->output,
+                        "Folder for checkpoints, metrics and logs. Default: a "
+                        "new one below selari-output");
+    command->add_flag("--resume", job->resume,
+                      "Go on from the newest checkpoint in --output");
+  }
+
+  void AddTrain() {
+    CLI::App* command =
+        Add("train",
+            "Train a model, on one machine or on an embedded cluster of "
+            "server and worker processes.",
+            "selari train job.textproto\n"
+            "  selari train job.textproto --centralised --output run1\n"
+            "  selari train job.textproto --servers 2 --workers 4\n"
+            "  selari train job.textproto --set optimizer.learning_rate=0.01\n"
+            "  selari train job.textproto --output run1 --resume",
+            &train_);
+    AddJobOptions(command, &train_.job);
+    command->add_flag("--centralised,--centralized", train_.job.centralised,
+                      "Train in this one process");
+    command->add_flag("--json", train_.json,
+                      "Print events as JSON, one object a line");
+  }
+
+  void AddCoordinator() {
+    CLI::App* command =
+        Add("coordinator",
+            "Run a job's coordinator: membership, shard map, checkpoints.",
+            "selari coordinator job.textproto --servers 2 --workers 2 "
+            "--listen 127.0.0.1:7070 --output run1",
+            &coordinator_);
+    AddJobOptions(command, &coordinator_.job);
+    command
+        ->add_option("--listen", coordinator_.listen,
+                     "Address to serve on, host:port")
+        ->capture_default_str();
+  }
+
+  void AddServer() {
+    CLI::App* command = Add(
+        "server", "Run a parameter server: hosts a part of the weights.",
+        "selari server --coordinator 127.0.0.1:7070\n"
+        "  selari server --coordinator 10.0.0.1:7070 --listen 10.0.0.2:7071",
+        &server_);
+    AddCoordinatorAddress(command, &server_.coordinator);
+    command
+        ->add_option("--listen", server_.listen,
+                     "Address to serve on, host:port; port 0 picks a free "
+                     "one")
+        ->capture_default_str();
+    command->add_option("--advertise", server_.advertise,
+                        "Address that others reach it by. Default: the one "
+                        "it listens on");
+    command->add_option("--id", server_.id,
+                        "Its number, from 0. Default: the next free one");
+    command->add_option("--threads", server_.threads,
+                        "Threads that apply updates "
+                        "(cluster.server_threads)");
+  }
+
+  void AddWorker() {
+    CLI::App* command =
+        Add("worker", "Run a worker: computes gradients on its own data.",
+            "selari worker --coordinator 127.0.0.1:7070\n"
+            "  selari worker --coordinator 10.0.0.1:7070 --id 1 --data-folder "
+            "/srv/data",
+            &worker_);
+    AddCoordinatorAddress(command, &worker_.coordinator);
+    command
+        ->add_option("--data-folder", worker_.data_folder,
+                     "Where relative paths of the job's data start")
+        ->capture_default_str();
+    command->add_option("--id", worker_.id,
+                        "Its number, from 0. Default: the next free one");
+    command->add_option("--threads", worker_.threads,
+                        "Compute threads (cluster.worker_threads)");
+  }
+
+  void AddStatus() {
+    CLI::App* command =
+        Add("status", "Show a running job: state, members, progress.",
+            "selari status --coordinator 127.0.0.1:7070\n"
+            "  selari status --watch",
+            &status_);
+    AddCoordinatorAddress(command, &status_.coordinator);
+    command->add_flag("--watch", status_.watch, "Follow until the job ends");
+    command->add_flag("--json", status_.json, "Print JSON");
+  }
+
+  void AddCheckpoint() {
+    CLI::App* command =
+        app_.add_subcommand("checkpoint", "List, verify or take checkpoints.");
+    command->require_subcommand(1);
+    command->footer(
+        "Examples:\n"
+        "  selari checkpoint list run1\n"
+        "  selari checkpoint verify run1/checkpoints/step-000000000100\n"
+        "  selari checkpoint save --coordinator 127.0.0.1:7070");
+    using Action = CheckpointCommand::Action;
+    CLI::App* list =
+        AddAction(command, "list",
+                  "List the checkpoints of a run, oldest first", Action::kList);
+    list->add_option("path", checkpoint_.path, "Output folder of the run")
+        ->required();
+    CLI::App* verify = AddAction(command, "verify",
+                                 "Read a checkpoint and check every checksum",
+                                 Action::kVerify);
+    verify
+        ->add_option("path", checkpoint_.path,
+                     "A checkpoint, or a run for its newest")
+        ->required();
+    AddCoordinatorAddress(
+        AddAction(command, "save", "Take a checkpoint of a running job",
+                  Action::kSave),
+        &checkpoint_.coordinator);
+  }
+
+  CLI::App* AddAction(CLI::App* command, const char* name, const char* about,
+                      CheckpointCommand::Action action) {
+    CLI::App* sub = command->add_subcommand(name, about);
+    sub->callback([this, action] {
+      checkpoint_.action = action;
+      result_ = [this] { return Command(checkpoint_); };
+    });
+    return sub;
+  }
+
+  void AddDigest() {
+    CLI::App* command =
+        Add("digest",
+            "Print the digest of a checkpoint's weights, optimizer slots and "
+            "step; equal digests mean equal bits.",
+            "selari digest run1\n"
+            "  selari digest run1/checkpoints/step-000000000100",
+            &digest_);
+    command
+        ->add_option("path", digest_.path,
+                     "A checkpoint, or a run for its newest")
+        ->required();
+  }
+
+  void AddExport() {
+    CLI::App* command =
+        Add("export", "Write a checkpoint's tensors into one file.",
+            "selari export run1 --format safetensors --output model.safetensors"
+            "\n  selari export run1 --format npz --output model.npz",
+            &export_);
+    command
+        ->add_option("path", export_.path,
+                     "A checkpoint, or a run for its newest")
+        ->required();
+    command->add_option("--output", export_.output, "The file to write")
+        ->required();
+    command->add_option("--format", export_.format, "safetensors or npz")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"safetensors", "npz"}));
+    command->add_flag("--slots", export_.slots, "Also the optimizer's slots");
+  }
+
+  void AddCoordinatorAddress(CLI::App* command, std::string* address) {
+    command
+        ->add_option("--coordinator", *address,
+                     "The coordinator's address, host:port")
+        ->capture_default_str();
+  }
+
+  CLI::App app_;
+  std::function<Command()> result_;
+  TrainCommand train_;
+  CoordinatorCommand coordinator_;
+  ServerCommand server_;
+  WorkerCommand worker_;
+  StatusCommand status_;
+  CheckpointCommand checkpoint_;
+  DigestCommand digest_;
+  ExportCommand export_;
+  VersionCommand version_;
+};
+
+}  // namespace
+
+Command ParseCommandLine(int argc, const char* const* argv) {
+  return Builder().Parse(argc, argv);
+}
+
+}  // namespace selari

@@ -1,0 +1,85 @@
+#include "cli/command_line.h"
+
+#include "gtest/gtest.h"
+
+namespace selari {
+namespace {
+
+Command Parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "selari");
+  return ParseCommandLine(static_cast<int>(arguments.size()), arguments.data());
+}
+
+TEST(CommandLineTest, TrainTakesTheClustersShape) {
+  const Command command = Parse(
+      {"train", "job.textproto", "--servers", "3", "--workers=5", "--steps",
+       "100", "--set", "seed=4", "--set", "optimizer.learning_rate=0.1",
+       "--output", "run1", "--resume", "--json"});
+  const auto* train = std::get_if<TrainCommand>(&command);
+  ASSERT_NE(train, nullptr);
+  EXPECT_EQ(train->job.job_file, "job.textproto");
+  EXPECT_EQ(train->job.servers, 3);
+  EXPECT_EQ(train->job.workers, 5);
+  EXPECT_EQ(train->job.steps, 100);
+  EXPECT_EQ(
+      train->job.assignments,
+      (std::vector<std::string>{"seed=4", "optimizer.learning_rate=0.1"}));
+  EXPECT_EQ(train->job.output, "run1");
+  EXPECT_TRUE(train->job.resume);
+  EXPECT_TRUE(train->json);
+  EXPECT_FALSE(train->job.centralised);
+}
+
+TEST(CommandLineTest, SetDoesNotSwallowTheJobFile) {
+  const Command command =
+      Parse({"train", "--set", "seed=4", "job.textproto", "--centralised"});
+  const auto* train = std::get_if<TrainCommand>(&command);
+  ASSERT_NE(train, nullptr);
+  EXPECT_EQ(train->job.job_file, "job.textproto");
+  EXPECT_TRUE(train->job.centralised);
+}
+
+TEST(CommandLineTest, EveryCommandTeachesWithExamples) {
+  for (const char* name : {"train", "coordinator", "server", "worker", "status",
+                           "checkpoint", "digest", "export", "version"}) {
+    const Command command = Parse({name, "--help"});
+    const auto* exit = std::get_if<ExitNow>(&command);
+    ASSERT_NE(exit, nullptr) << name;
+    EXPECT_EQ(exit->exit_code, 0) << name;
+    EXPECT_NE(exit->text.find("Examples:"), std::string::npos) << name;
+  }
+}
+
+TEST(CommandLineTest, WhatIsUnknownIsNamedAndRefused) {
+  struct Case {
+    std::vector<const char*> arguments;
+    const char* names;
+  };
+  for (const Case& c : std::vector<Case>{
+           {{"train", "job", "--serverz", "2"}, "--serverz"},
+           {{"trian", "job"}, "trian"},
+           {{"train"}, "job"},
+           {{"train", "job", "--servers", "two"}, "two"},
+           {{"train", "job", "another"}, "another"},
+           {{"export", "run1", "--output", "x", "--format", "onnx"}, "onnx"},
+           {{}, "subcommand"},
+           {{"checkpoint"}, "subcommand"},
+       }) {
+    const Command command = Parse(c.arguments);
+    const auto* exit = std::get_if<ExitNow>(&command);
+    ASSERT_NE(exit, nullptr) << c.names;
+    EXPECT_EQ(exit->exit_code, 2) << c.names;
+    EXPECT_NE(exit->text.find(c.names), std::string::npos) << exit->text;
+  }
+}
+
+TEST(CommandLineTest, CheckpointActionsAreCommandsOfTheirOwn) {
+  const Command command = Parse({"checkpoint", "verify", "run1"});
+  const auto* checkpoint = std::get_if<CheckpointCommand>(&command);
+  ASSERT_NE(checkpoint, nullptr);
+  EXPECT_EQ(checkpoint->action, CheckpointCommand::Action::kVerify);
+  EXPECT_EQ(checkpoint->path, "run1");
+}
+
+}  // namespace
+}  // namespace selari
