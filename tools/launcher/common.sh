@@ -24,6 +24,14 @@ listed_packages() {
     wanted && !/^ *(#|$)/ { print }' "$SELARI_ROOT/deploy/packages.txt"
 }
 
+# True when /usr/bin/bazel came with a package of another origin, which
+# bazel-bootstrap cannot be installed beside.
+has_foreign_bazel_package() {
+  local owner
+  owner=$(dpkg-query -S /usr/bin/bazel 2>/dev/null) || return 1
+  [ "${owner%%:*}" != bazel-bootstrap ]
+}
+
 # The lines of listed_packages whose package is not installed.
 missing_packages() {
   local name why installed
@@ -31,7 +39,11 @@ missing_packages() {
     xargs -r dpkg-query -W -f '${Package} ${db:Status-Status}\n' 2>/dev/null |
     awk '$2 == "installed" { print $1 }') || true
   while read -r name why; do
-    grep -qxF -- "$name" <<<"$installed" || printf '%s %s\n' "$name" "$why"
+    if grep -qxF -- "$name" <<<"$installed"; then continue; fi
+    if [ "$name" = bazel-bootstrap ] && has_foreign_bazel_package; then
+      continue
+    fi
+    printf '%s %s\n' "$name" "$why"
   done < <(listed_packages "$@")
 }
 
