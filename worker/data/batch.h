@@ -1,8 +1,11 @@
-// The samples of one step, gathered for the leaves that one worker computes.
+// The samples of one step that one worker computes: those of its leaves, one
+// leaf after another, so that a layer may treat all rows in one pass while
+// the gradient of each leaf stays a range of rows.
 
 #ifndef SELARI_WORKER_DATA_BATCH_H_
 #define SELARI_WORKER_DATA_BATCH_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -14,37 +17,41 @@
 
 namespace selari {
 
-// One leaf's samples, in the sampler's order. Memory is reused from step to
-// step, so buffers may be larger than `size` says.
-struct LeafBatch {
-  int64_t leaf = 0;
-  // Samples, possibly 0.
-  int64_t size = 0;
-  // Their numbers in the dataset.
-  std::vector<int64_t> samples;
-  // (size, dim) of row-major features at the start of the buffer.
-  std::shared_ptr<FloatBuffer> features;
-  // Either labels or targets has `size` elements, as in the dataset.
-  std::vector<int32_t> labels;
-  std::vector<float> targets;
-};
-
-// What one worker computes in one step.
+// Memory is reused from step to step, so the feature buffer may be larger
+// than the rows need.
 struct StepBatch {
   int64_t step = 0;
   // Samples of the whole global batch, over all workers.
   int64_t global_size = 0;
-  std::vector<LeafBatch> leaves;
+  // Numbers of the leaves, ascending, among all leaves of the global batch.
+  std::vector<int64_t> leaves;
+  // The k-th leaf here owns rows [leaf_begin[k], leaf_begin[k + 1]), possibly
+  // none. One element more than `leaves`.
+  std::vector<int64_t> leaf_begin = {0};
+  // Place of each leaf's first row in the global batch.
+  std::vector<int64_t> first_sample;
+  // Number in the dataset of each row's sample.
+  std::vector<int64_t> samples;
+  // (rows, dim) at the start of the buffer, row-major.
+  std::shared_ptr<FloatBuffer> features;
+  // Either labels or targets has one element a row, as in the dataset.
+  std::vector<int32_t> labels;
+  std::vector<float> targets;
+
+  int64_t rows() const { return leaf_begin.back(); }
 };
 
-// Copies the rows `batch->samples` of `dataset` into `batch`, whose other
-// fields but `leaf` it sets. Allocates only when a leaf grows.
-// REQUIRES: every sample is in [0, dataset.size).
-void GatherSamples(const Dataset& dataset, LeafBatch* batch);
-
-// Fills `batch` for `step` with the given leaves, ascending.
+// Fills `batch` for `step` with the given leaves, ascending. Allocates only
+// when the batch grows.
+// REQUIRES: the sampler's sample_count is dataset.size.
 void GatherStep(const Dataset& dataset, const Sampler& sampler, int64_t step,
                 absl::Span<const int64_t> leaves, StepBatch* batch);
+
+// Fills `batch` with samples [begin, end) in the dataset's order, as one leaf
+// of a batch of their own; for evaluation.
+// REQUIRES: 0 <= begin <= end <= dataset.size.
+void GatherRange(const Dataset& dataset, int64_t begin, int64_t end,
+                 StepBatch* batch);
 
 }  // namespace selari
 

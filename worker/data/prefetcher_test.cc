@@ -67,13 +67,13 @@ TEST_F(PrefetcherTest, ABatchHoldsItsLeavesSamples) {
   ASSERT_NE(batch, nullptr);
   // Step 6 is the short last batch: 2 samples, all in leaves 1 and 3.
   EXPECT_EQ(batch->global_size, 2);
-  ASSERT_EQ(batch->leaves.size(), 2u);
-  EXPECT_EQ(batch->leaves[0].leaf, 1);
-  ASSERT_EQ(batch->leaves[0].size, 1);
-  EXPECT_EQ(batch->leaves[1].size, 0);
-  const int64_t sample = batch->leaves[0].samples[0];
-  EXPECT_EQ(batch->leaves[0].features->data()[1], static_cast<float>(-sample));
-  EXPECT_EQ(batch->leaves[0].labels[0], sample % 3);
+  EXPECT_THAT(batch->leaves, ElementsAre(1, 2));
+  EXPECT_THAT(batch->leaf_begin, ElementsAre(0, 1, 1));
+  EXPECT_THAT(batch->first_sample, ElementsAre(0, 1));
+  ASSERT_EQ(batch->rows(), 1);
+  const int64_t sample = batch->samples[0];
+  EXPECT_EQ(batch->features->data()[1], static_cast<float>(-sample));
+  EXPECT_EQ(batch->labels[0], sample % 3);
 }
 
 TEST_F(PrefetcherTest, RecycledBatchesHoldTheSameAsFreshOnes) {
@@ -81,14 +81,11 @@ TEST_F(PrefetcherTest, RecycledBatchesHoldTheSameAsFreshOnes) {
   while (std::unique_ptr<StepBatch> batch = prefetcher.Next()) {
     StepBatch fresh;
     GatherStep(dataset_, sampler_, batch->step, {1, 2}, &fresh);
-    for (std::size_t i = 0; i < 2; ++i) {
-      const LeafBatch& leaf = batch->leaves[i];
-      ASSERT_EQ(leaf.samples, fresh.leaves[i].samples);
-      ASSERT_EQ(leaf.labels, fresh.leaves[i].labels);
-      ASSERT_TRUE(std::equal(leaf.features->data(),
-                             leaf.features->data() + 2 * leaf.size,
-                             fresh.leaves[i].features->data()));
-    }
+    ASSERT_EQ(batch->samples, fresh.samples);
+    ASSERT_EQ(batch->labels, fresh.labels);
+    ASSERT_TRUE(std::equal(batch->features->data(),
+                           batch->features->data() + 2 * batch->rows(),
+                           fresh.features->data()));
     prefetcher.Recycle(std::move(batch));
   }
 }

@@ -1,7 +1,6 @@
 #include "worker/data/sampler.h"
 
 #include <algorithm>
-#include <cstddef>
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
@@ -39,28 +38,24 @@ int64_t Sampler::BatchSize(int64_t step) const {
   return std::min(options_.batch_size, options_.sample_count - begin);
 }
 
-Sampler::Range Sampler::LeafRange(int64_t step, int64_t leaf) const {
-  SELARI_CHECK(leaf >= 0 && leaf < options_.leaf_count);
-  const int64_t begin = (step % steps_per_epoch_) * options_.batch_size;
-  const int64_t n = BatchSize(step);
-  return {begin + leaf * n / options_.leaf_count,
-          begin + (leaf + 1) * n / options_.leaf_count};
+int64_t Sampler::LeafBegin(int64_t step, int64_t leaf) const {
+  SELARI_CHECK(leaf >= 0 && leaf <= options_.leaf_count);
+  return leaf * BatchSize(step) / options_.leaf_count;
 }
 
 int64_t Sampler::LeafSize(int64_t step, int64_t leaf) const {
-  const Range range = LeafRange(step, leaf);
-  return range.end - range.begin;
+  return LeafBegin(step, leaf + 1) - LeafBegin(step, leaf);
 }
 
-void Sampler::LeafSamples(int64_t step, int64_t leaf,
-                          std::vector<int64_t>* samples) const {
-  const Range range = LeafRange(step, leaf);
-  samples->resize(static_cast<std::size_t>(range.end - range.begin));
+void Sampler::AppendLeafSamples(int64_t step, int64_t leaf,
+                                std::vector<int64_t>* samples) const {
+  const int64_t batch_begin = (step % steps_per_epoch_) * options_.batch_size;
   const uint64_t epoch = static_cast<uint64_t>(step / steps_per_epoch_);
   const Permutation permutation(options_.seed, epoch, options_.sample_count);
-  for (int64_t position = range.begin; position < range.end; ++position) {
-    (*samples)[static_cast<std::size_t>(position - range.begin)] =
-        options_.shuffle ? permutation.At(position) : position;
+  const int64_t end = batch_begin + LeafBegin(step, leaf + 1);
+  for (int64_t position = batch_begin + LeafBegin(step, leaf); position < end;
+       ++position) {
+    samples->push_back(options_.shuffle ? permutation.At(position) : position);
   }
 }
 

@@ -51,19 +51,14 @@ class Sampler {
   // Samples of one leaf of that batch, possibly 0. 0 <= leaf < leaf_count.
   int64_t LeafSize(int64_t step, int64_t leaf) const;
 
-  // Fills `samples` with the leaf's sample numbers, each in [0, N). The
-  // vector's memory is reused.
-  void LeafSamples(int64_t step, int64_t leaf,
-                   std::vector<int64_t>* samples) const;
+  // Place of the leaf's first sample within that batch.
+  int64_t LeafBegin(int64_t step, int64_t leaf) const;
+
+  // Appends the leaf's sample numbers, each in [0, N).
+  void AppendLeafSamples(int64_t step, int64_t leaf,
+                         std::vector<int64_t>* samples) const;
 
  private:
-  struct Range {
-    int64_t begin;
-    int64_t end;
-  };
-  // Positions of a leaf within its epoch.
-  Range LeafRange(int64_t step, int64_t leaf) const;
-
   const SamplerOptions options_;
   const int64_t steps_per_epoch_;
 };

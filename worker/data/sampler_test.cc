@@ -25,12 +25,10 @@ SamplerOptions Options(int64_t samples, int64_t batch, int64_t leaves) {
 // The samples of a whole step, leaf after leaf.
 std::vector<int64_t> Batch(const Sampler& sampler, int64_t step,
                            int64_t leaf_count) {
-  std::vector<int64_t> all, samples;
+  std::vector<int64_t> all;
   for (int64_t leaf = 0; leaf < leaf_count; ++leaf) {
-    sampler.LeafSamples(step, leaf, &samples);
-    EXPECT_EQ(static_cast<int64_t>(samples.size()),
-              sampler.LeafSize(step, leaf));
-    all.insert(all.end(), samples.begin(), samples.end());
+    EXPECT_EQ(static_cast<int64_t>(all.size()), sampler.LeafBegin(step, leaf));
+    sampler.AppendLeafSamples(step, leaf, &all);
   }
   return all;
 }
