@@ -1,0 +1,36 @@
+// FileLock: keeps other processes out of a folder that one process owns. The
+// operating system ends the lock with the process, however it dies.
+
+#ifndef SELARI_COMMON_FILE_LOCK_H_
+#define SELARI_COMMON_FILE_LOCK_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace selari {
+
+class FileLock {
+ public:
+  // Locks the file, which is made if missing. Never waits: ALREADY_EXISTS,
+  // naming the file and the other process, when somebody holds it (also
+  // another FileLock of this process). Otherwise errors as FileEnv.
+  static absl::StatusOr<std::unique_ptr<FileLock>> Acquire(
+      absl::string_view path);
+
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+  // Unlocks. The file stays: removing it would race with the next owner.
+  ~FileLock();
+
+ private:
+  explicit FileLock(int descriptor) : descriptor_(descriptor) {}
+
+  const int descriptor_;
+};
+
+}  // namespace selari
+
+#endif  // SELARI_COMMON_FILE_LOCK_H_
