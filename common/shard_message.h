@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "common/error_reason.h"
 #include "common/reduction_tree.h"
 
 namespace selari {
@@ -89,24 +90,6 @@ struct ReductionPartials {
   int32_t round = 0;
   int32_t chunk = 0;
   std::vector<double> sums;
-};
-
-// Mirrors selari.v1.ErrorReason, number by number.
-enum class ErrorReason : int32_t {
-  kUnspecified = 0,
-  kWrongJob = 1,
-  kWrongShard = 2,
-  kStaleIncarnation = 3,
-  kNotInitialized = 4,
-  kShapeMismatch = 5,
-  kNotFinite = 6,
-  kSequenceGap = 7,
-  kQueueFull = 8,
-  kJobStopped = 9,
-  kStepTooFar = 10,
-  kShardFailed = 11,
-  kDuplicateId = 12,
-  kInstructionSet = 13,
 };
 
 // A refused push or pull.

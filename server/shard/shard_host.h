@@ -5,8 +5,10 @@
 // its queue's. ShardHost knows no RPC: server/rpc and cli's in-process
 // transport are its two callers.
 //
-// Thread safety: all methods from any thread. Callbacks run on shard threads:
-// they must return soon, must not block and must not call back into the host.
+// Thread safety: all methods from any thread. Callbacks run on shard threads
+// or, for what Submit refuses, inside Submit; the host holds no lock meanwhile.
+// They must return soon, must not block and must not call back into the host
+// except for Submit.
 
 #ifndef SELARI_SERVER_SHARD_SHARD_HOST_H_
 #define SELARI_SERVER_SHARD_SHARD_HOST_H_
@@ -73,12 +75,15 @@ class ShardHost {
   virtual std::vector<int32_t> shards() const = 0;
 
   // A client that pushes and pulls. A later session of the same worker with
-  // another incarnation fences the earlier one.
+  // another incarnation fences the earlier one; any number of sessions may
+  // share one identity. worker_id -1 is an observer: it may only pull, gets no
+  // ReductionPartials and fences nobody.
   virtual SessionId Connect(const WorkerIdentity& worker,
                             std::shared_ptr<ReplySink> sink) = 0;
   // No reply follows the return, except those already being delivered.
   virtual void Disconnect(SessionId session) = 0;
-  // Queues the requests; never blocks. Order is kept for each shard. What
+  // Queues the requests; never blocks. Order is kept for each shard. While the
+  // session lasts, each push and each pull is answered exactly once; what
   // cannot be taken is answered with a RequestError.
   virtual void Submit(SessionId session,
                       std::vector<ShardRequest> requests) = 0;

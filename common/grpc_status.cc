@@ -1,0 +1,90 @@
+#include "common/grpc_status.h"
+
+#include <string>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/string_view.h"
+#include "google/protobuf/unknown_field_set.h"
+
+namespace selari {
+namespace {
+
+using google::protobuf::UnknownField;
+using google::protobuf::UnknownFieldSet;
+
+// google.rpc.Status: code = 1, message = 2, repeated google.protobuf.Any
+// details = 3 (type_url = 1, value = 2). Debian's gRPC links the message but
+// has no header for it.
+constexpr int kCodeField = 1;
+constexpr int kMessageField = 2;
+constexpr int kDetailsField = 3;
+constexpr int kTypeUrlField = 1;
+constexpr int kValueField = 2;
+
+constexpr size_t kMessageCharsMax = 1024;
+
+// Empty unless the field is there as a string.
+std::string Text(const UnknownFieldSet& fields, int number) {
+  for (int i = 0; i < fields.field_count(); ++i) {
+    if (fields.field(i).number() == number &&
+        fields.field(i).type() == UnknownField::TYPE_LENGTH_DELIMITED) {
+      return fields.field(i).length_delimited();
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+grpc::Status ToGrpcStatus(const absl::Status& status) {
+  if (status.ok()) {
+    return grpc::Status::OK;
+  }
+  const std::string message(status.message().substr(0, kMessageCharsMax));
+  UnknownFieldSet details;
+  details.AddVarint(kCodeField, static_cast<uint64_t>(status.code()));
+  details.AddLengthDelimited(kMessageField, message);
+  bool has_payload = false;
+  status.ForEachPayload([&](absl::string_view url, const absl::Cord& value) {
+    UnknownFieldSet any;
+    any.AddLengthDelimited(kTypeUrlField, std::string(url));
+    any.AddLengthDelimited(kValueField, std::string(value));
+    std::string bytes;
+    any.SerializeToString(&bytes);
+    details.AddLengthDelimited(kDetailsField, bytes);
+    has_payload = true;
+  });
+  std::string bytes;
+  if (has_payload) {
+    details.SerializeToString(&bytes);
+  }
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), message,
+                      bytes);
+}
+
+absl::Status FromGrpcStatus(const grpc::Status& status) {
+  if (status.ok()) {
+    return absl::OkStatus();
+  }
+  const int code = status.error_code();
+  absl::Status result(code > 0 && code <= 16
+                          ? static_cast<absl::StatusCode>(code)
+                          : absl::StatusCode::kUnknown,
+                      status.error_message());
+  UnknownFieldSet details;
+  if (!details.ParseFromString(status.error_details())) {
+    return result;
+  }
+  for (int i = 0; i < details.field_count(); ++i) {
+    UnknownFieldSet any;
+    if (details.field(i).number() == kDetailsField &&
+        details.field(i).type() == UnknownField::TYPE_LENGTH_DELIMITED &&
+        any.ParseFromString(details.field(i).length_delimited())) {
+      result.SetPayload(Text(any, kTypeUrlField),
+                        absl::Cord(Text(any, kValueField)));
+    }
+  }
+  return result;
+}
+
+}  // namespace selari
