@@ -224,8 +224,8 @@ absl::StatusOr<v1::Job> LoadJobFile(const std::string& path) {
   std::ifstream file(path);
   if (!file) {
     const int error = errno;
-    const std::string message = absl::StrCat(
-        "cannot read the job file ", path, ": ", std::strerror(error));
+    const std::string message = absl::StrCat("cannot read the job file ", path,
+                                             ": ", std::strerror(error));
     return error == EACCES ? absl::PermissionDeniedError(message)
                            : absl::NotFoundError(message);
   }
