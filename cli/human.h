@@ -1,0 +1,22 @@
+// Numbers as people read them, each with its unit.
+//
+// Thread safety: pure functions.
+
+#ifndef SELARI_CLI_HUMAN_H_
+#define SELARI_CLI_HUMAN_H_
+
+#include <cstdint>
+#include <string>
+
+namespace selari {
+
+// "512 B", "1.5 kB", "2.3 GB": powers of 1000, three digits at least.
+std::string HumanBytes(int64_t bytes);
+// "950", "12.3 k", "4.5 M".
+std::string HumanCount(double count);
+// "0.3 s", "42 s", "3 min 20 s", "2 h 5 min"; negative: "unknown".
+std::string HumanSeconds(double seconds);
+
+}  // namespace selari
+
+#endif  // SELARI_CLI_HUMAN_H_

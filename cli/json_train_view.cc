@@ -1,0 +1,119 @@
+// The view for programs: one JSON object a line. README lists the events.
+
+#include <cmath>
+#include <string>
+
+#include "cli/train_view.h"
+#include "nlohmann/json.hpp"
+
+namespace selari {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// JSON has no NaN and no infinity.
+Json Number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
+
+std::string Text(absl::string_view text) {
+  return std::string(text.data(), text.size());
+}
+
+class JsonView : public TrainView {
+ public:
+  explicit JsonView(std::FILE* out) : out_(out) {}
+
+  void OnStart(absl::string_view job_name, absl::string_view shape,
+               absl::string_view output) override {
+    Print({{"event", "start"},
+           {"job", Text(job_name)},
+           {"shape", Text(shape)},
+           {"output", Text(output)}});
+  }
+  void OnNote(absl::string_view note) override {
+    Print({{"event", "note"}, {"message", Text(note)}});
+  }
+  void OnProgress(const TrainProgress&) override {}
+  void OnStep(const TrainProgress& p) override {
+    Print({{"event", "progress"},
+           {"step", p.step},
+           {"total_steps", p.total_steps},
+           {"samples_per_second", Number(p.samples_per_second)},
+           {"loss", Number(p.loss)},
+           {"accuracy", Number(p.accuracy)},
+           {"seconds_left",
+            p.seconds_left < 0 ? Json(nullptr) : Number(p.seconds_left)},
+           {"bytes_pushed", p.bytes_pushed},
+           {"bytes_pulled", p.bytes_pulled}});
+  }
+  void OnEvaluation(const v1::Evaluation& e) override {
+    Print({{"event", "evaluation"},
+           {"step", e.step()},
+           {"test_loss", Number(e.loss())},
+           {"test_accuracy", Number(e.accuracy())},
+           {"test_auc", Number(e.auc())},
+           {"samples", e.samples()}});
+  }
+  void OnCheckpoint(absl::string_view folder, int64_t step) override {
+    Print({{"event", "checkpoint"}, {"step", step}, {"path", Text(folder)}});
+  }
+  void OnSummary(const TrainSummary& s) override {
+    Json workers = Json::array();
+    for (const v1::MemberStatus& worker : s.workers) {
+      const v1::WorkerTotals& t = worker.totals();
+      workers.push_back({{"worker", worker.member_id()},
+                         {"samples", t.samples()},
+                         {"compute_seconds", t.compute_us() * 1e-6},
+                         {"pull_wait_seconds", t.pull_wait_us() * 1e-6},
+                         {"push_wait_seconds", t.push_wait_us() * 1e-6},
+                         {"bytes_pushed", t.bytes_pushed()},
+                         {"bytes_pulled", t.bytes_pulled()}});
+    }
+    const Json none(nullptr);
+    Print({{"event", "summary"},
+           {"state", StateName(s.state)},
+           {"message", s.message},
+           {"test_accuracy", s.has_test ? Number(s.test.accuracy()) : none},
+           {"test_loss", s.has_test ? Number(s.test.loss()) : none},
+           {"test_auc",
+            s.has_test && s.test.auc() > 0 ? Number(s.test.auc()) : none},
+           {"digest", s.digest},
+           {"steps", s.steps},
+           {"seconds", Number(s.seconds)},
+           {"samples_per_second", Number(s.samples_per_second)},
+           {"checkpoint", s.checkpoint},
+           {"output", s.output},
+           {"workers", workers}});
+  }
+
+ private:
+  static const char* StateName(v1::JobState state) {
+    switch (state) {
+      case v1::JOB_STATE_DONE:
+        return "done";
+      case v1::JOB_STATE_STOPPED:
+        return "stopped";
+      default:
+        return "failed";
+    }
+  }
+
+  void Print(const Json& event) {
+    // Replaces what is not UTF-8, such as a folder's odd name.
+    const std::string line =
+        event.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::fprintf(out_, "%s\n", line.c_str());
+    std::fflush(out_);
+  }
+
+  std::FILE* const out_;
+};
+
+}  // namespace
+
+std::unique_ptr<TrainView> MakeJsonView(std::FILE* out) {
+  return std::make_unique<JsonView>(out);
+}
+
+}  // namespace selari

@@ -1,0 +1,171 @@
+// The views for people: live and plain.
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "cli/human.h"
+#include "cli/train_view.h"
+
+namespace selari {
+namespace {
+
+std::string ProgressText(const TrainProgress& p) {
+  std::string text = absl::StrCat("step ", p.step);
+  if (p.total_steps > 0) {
+    absl::StrAppend(&text, "/", p.total_steps);
+  }
+  absl::StrAppendFormat(&text, "  %s samples/s  loss %.4f  accuracy %.4f",
+                        HumanCount(p.samples_per_second), p.loss, p.accuracy);
+  if (p.seconds_left >= 0) {
+    absl::StrAppend(&text, "  ", HumanSeconds(p.seconds_left), " left");
+  }
+  absl::StrAppend(&text, "  pushed ", HumanBytes(p.bytes_pushed), "  pulled ",
+                  HumanBytes(p.bytes_pulled));
+  return text;
+}
+
+std::string EvaluationText(const v1::Evaluation& e) {
+  std::string text =
+      absl::StrFormat("step %d  test loss %.4f  test accuracy %.4f", e.step(),
+                      e.loss(), e.accuracy());
+  if (e.auc() > 0) {
+    absl::StrAppendFormat(&text, "  test AUC %.4f", e.auc());
+  }
+  return absl::StrCat(text, "  (", e.samples(), " samples)");
+}
+
+// A worker's time, split into what it was spent on.
+std::string WorkerText(const v1::MemberStatus& worker) {
+  const v1::WorkerTotals& t = worker.totals();
+  const double total_us = std::max<double>(
+      1, static_cast<double>(t.compute_us() + t.pull_wait_us() +
+                             t.push_wait_us()));
+  return absl::StrFormat(
+      "worker %d    %d samples, compute %.0f %%, waiting for weights %.0f %%, "
+      "pushing %.0f %%, pushed %s, pulled %s",
+      worker.member_id(), t.samples(), 100 * t.compute_us() / total_us,
+      100 * t.pull_wait_us() / total_us, 100 * t.push_wait_us() / total_us,
+      HumanBytes(t.bytes_pushed()), HumanBytes(t.bytes_pulled()));
+}
+
+std::string SummaryText(const TrainSummary& s) {
+  std::string text;
+  const auto add = [&text](absl::string_view name, absl::string_view value) {
+    absl::StrAppendFormat(&text, "%-12s%s\n", name, value);
+  };
+  switch (s.state) {
+    case v1::JOB_STATE_DONE:
+      add("result", absl::StrCat("done, ", s.steps, " steps"));
+      break;
+    case v1::JOB_STATE_STOPPED:
+      add("result",
+          absl::StrCat("stopped after ", s.steps,
+                       " steps; go on with --output ", s.output, " --resume"));
+      break;
+    default:
+      add("result",
+          absl::StrCat("failed after ", s.steps, " steps: ", s.message));
+  }
+  if (s.has_test) {
+    add("test",
+        absl::StrFormat("accuracy %.4f, loss %.4f, %d samples",
+                        s.test.accuracy(), s.test.loss(), s.test.samples()));
+    if (s.test.auc() > 0) {
+      add("", absl::StrFormat("AUC %.4f", s.test.auc()));
+    }
+  }
+  add("time", absl::StrCat(HumanSeconds(s.seconds), ", ",
+                           HumanCount(s.samples_per_second), " samples/s"));
+  for (const v1::MemberStatus& worker : s.workers) {
+    absl::StrAppend(&text, WorkerText(worker), "\n");
+  }
+  if (!s.checkpoint.empty()) {
+    add("checkpoint", s.checkpoint);
+    add("digest", s.digest);
+  }
+  add("output", s.output);
+  return text;
+}
+
+class PlainView : public TrainView {
+ public:
+  explicit PlainView(std::FILE* out) : out_(out) {}
+
+  void OnStart(absl::string_view job_name, absl::string_view shape,
+               absl::string_view output) override {
+    Line(absl::StrCat("job ", job_name, ": ", shape, "; output in ", output));
+  }
+  void OnNote(absl::string_view note) override { Line(note); }
+  void OnProgress(const TrainProgress&) override {}
+  void OnStep(const TrainProgress& progress) override {
+    Line(ProgressText(progress));
+  }
+  void OnEvaluation(const v1::Evaluation& evaluation) override {
+    Line(EvaluationText(evaluation));
+  }
+  void OnCheckpoint(absl::string_view folder, int64_t step) override {
+    Line(absl::StrCat("step ", step, "  checkpoint in ", folder));
+  }
+  void OnSummary(const TrainSummary& summary) override {
+    std::fputs(SummaryText(summary).c_str(), out_);
+    std::fflush(out_);
+  }
+
+ protected:
+  virtual void Line(absl::string_view line) {
+    std::fprintf(out_, "%.*s\n", static_cast<int>(line.size()), line.data());
+    std::fflush(out_);
+  }
+
+  std::FILE* const out_;
+};
+
+// Shows progress in one line that it rewrites; everything else scrolls above.
+class LiveView : public PlainView {
+ public:
+  explicit LiveView(std::FILE* out) : PlainView(out) {}
+
+  void OnProgress(const TrainProgress& progress) override {
+    live_ = ProgressText(progress);
+    Draw();
+  }
+  void OnStep(const TrainProgress&) override {}
+  void OnSummary(const TrainSummary& summary) override {
+    Erase();
+    live_.clear();
+    PlainView::OnSummary(summary);
+  }
+
+ private:
+  void Line(absl::string_view line) override {
+    Erase();
+    PlainView::Line(line);
+    Draw();
+  }
+  // ESC [K clears the rest of the line, ESC [?7l keeps a long one from
+  // wrapping (a wrapped line could not be rewritten).
+  void Erase() { std::fputs("\r\x1b[K", out_); }
+  void Draw() {
+    if (!live_.empty()) {
+      std::fprintf(out_, "\r\x1b[?7l%s\x1b[K\x1b[?7h", live_.c_str());
+    }
+    std::fflush(out_);
+  }
+
+  std::string live_;
+};
+
+}  // namespace
+
+std::unique_ptr<TrainView> MakePlainView(std::FILE* out) {
+  return std::make_unique<PlainView>(out);
+}
+
+std::unique_ptr<TrainView> MakeLiveView(std::FILE* out) {
+  return std::make_unique<LiveView>(out);
+}
+
+}  // namespace selari
