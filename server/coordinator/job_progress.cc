@@ -1,0 +1,119 @@
+#include "server/coordinator/job_progress.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+
+namespace selari {
+namespace {
+
+template <class T>
+void KeepNewest(std::deque<T>* items) {
+  while (items->size() > JobProgress::kKeptMax) {
+    items->pop_front();
+  }
+}
+
+}  // namespace
+
+JobProgress::JobProgress(int32_t workers, int64_t start_step)
+    : workers_(workers), closed_step_(start_step - 1) {
+  SELARI_CHECK(workers >= 1);
+  for (WorkerProgress& worker : workers_) {
+    worker.step = start_step;
+  }
+}
+
+void JobProgress::OnWorkerJoined(int32_t worker) {
+  workers_[worker].totals.Clear();
+  workers_[worker].finished = false;
+}
+
+void JobProgress::Report(const v1::ReportProgressRequest& report) {
+  SELARI_CHECK(report.worker_id() >= 0 &&
+               report.worker_id() < static_cast<int32_t>(workers_.size()));
+  WorkerProgress& worker = workers_[report.worker_id()];
+  worker.step = std::max(worker.step, report.step());
+  worker.totals = report.totals();
+  worker.finished = worker.finished || report.finished();
+  for (const v1::StepSums& sums : report.steps()) {
+    AddWindow(report.worker_id(), sums);
+  }
+  for (const v1::Evaluation& evaluation : report.evaluations()) {
+    AddEvaluation(evaluation);
+  }
+  CloseWindows();
+}
+
+int64_t JobProgress::step() const {
+  int64_t step = workers_.front().step;
+  for (const WorkerProgress& worker : workers_) {
+    step = std::min(step, worker.step);
+  }
+  return step;
+}
+
+bool JobProgress::all_finished() const {
+  return std::all_of(
+      workers_.begin(), workers_.end(),
+      [](const WorkerProgress& worker) { return worker.finished; });
+}
+
+void JobProgress::AddWindow(int32_t worker, const v1::StepSums& sums) {
+  if (sums.step() <= closed_step_) {
+    return;
+  }
+  Sums& window = open_windows_[sums.step()][worker];
+  window.loss = sums.loss_sum();
+  window.correct = sums.correct_count();
+  window.samples = sums.sample_count();
+}
+
+void JobProgress::AddEvaluation(const v1::Evaluation& evaluation) {
+  for (const v1::Evaluation& known : evaluations_) {
+    if (known.step() == evaluation.step()) {
+      return;
+    }
+  }
+  evaluations_.push_back(evaluation);
+  KeepNewest(&evaluations_);
+}
+
+void JobProgress::CloseWindows() {
+  while (!open_windows_.empty() &&
+         (open_windows_.begin()->second.size() == workers_.size() ||
+          open_windows_.size() > kOpenWindowsMax)) {
+    CloseFirstWindow();
+  }
+}
+
+void JobProgress::CloseFirstWindow() {
+  const auto window = open_windows_.begin();
+  Sums total;
+  for (const auto& [worker, sums] : window->second) {
+    total.loss += sums.loss;
+    total.correct += sums.correct;
+    total.samples += sums.samples;
+  }
+  v1::StepMetrics metrics;
+  metrics.set_step(window->first);
+  metrics.set_samples(total.samples);
+  if (total.samples > 0) {
+    const double samples = static_cast<double>(total.samples);
+    metrics.set_loss(total.loss / samples);
+    metrics.set_accuracy(static_cast<double>(total.correct) / samples);
+  }
+  metrics_.push_back(metrics);
+  KeepNewest(&metrics_);
+  closed_step_ = window->first;
+  open_windows_.erase(window);
+}
+
+void JobProgress::Describe(v1::JobStatus* status) const {
+  status->set_step(step());
+  status->mutable_metrics()->Assign(metrics_.begin(), metrics_.end());
+  status->mutable_evaluations()->Assign(evaluations_.begin(),
+                                        evaluations_.end());
+}
+
+}  // namespace selari

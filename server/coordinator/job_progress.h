@@ -1,0 +1,76 @@
+// JobProgress: what the workers say they did, put together.
+//
+// Every worker reports the sums of its own samples for each window of
+// training.log_every_steps steps; a window's metrics appear when all workers
+// have reported it, and do not depend on the order of the reports.
+//
+// Pure. Thread safety: none; the coordinator holds its lock.
+
+#ifndef SELARI_SERVER_COORDINATOR_JOB_PROGRESS_H_
+#define SELARI_SERVER_COORDINATOR_JOB_PROGRESS_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "selari/v1/coordinator_service.pb.h"
+
+namespace selari {
+
+class JobProgress {
+ public:
+  // Metrics and evaluations that are kept: the newest.
+  static constexpr int kKeptMax = 256;
+  // Windows that some workers have reported and others not. A worker cannot
+  // be so far ahead in SYNC; in ASYNC the oldest is shown without the rest.
+  static constexpr int kOpenWindowsMax = 256;
+
+  struct WorkerProgress {
+    int64_t step = 0;
+    v1::WorkerTotals totals;
+    bool finished = false;
+  };
+
+  JobProgress(int32_t workers, int64_t start_step);
+
+  // A worker (again) begins at `step`.
+  void OnWorkerJoined(int32_t worker);
+  // Takes a report. Repeating it changes nothing. REQUIRES: worker_id is in
+  // range.
+  void Report(const v1::ReportProgressRequest& report);
+
+  const WorkerProgress& worker(int32_t worker) const {
+    return workers_[worker];
+  }
+  // Steps that every worker has done, start_step at least.
+  int64_t step() const;
+  bool all_finished() const;
+
+  // Writes step, metrics and evaluations.
+  void Describe(v1::JobStatus* status) const;
+
+ private:
+  struct Sums {
+    double loss = 0;
+    int64_t correct = 0;
+    int64_t samples = 0;
+  };
+
+  void AddWindow(int32_t worker, const v1::StepSums& sums);
+  void AddEvaluation(const v1::Evaluation& evaluation);
+  void CloseWindows();
+  void CloseFirstWindow();
+
+  std::vector<WorkerProgress> workers_;
+  // By last step, then by worker: added up in the order of the workers.
+  std::map<int64_t, std::map<int32_t, Sums>> open_windows_;
+  // Windows up to here are closed.
+  int64_t closed_step_;
+  std::deque<v1::StepMetrics> metrics_;
+  std::deque<v1::Evaluation> evaluations_;
+};
+
+}  // namespace selari
+
+#endif  // SELARI_SERVER_COORDINATOR_JOB_PROGRESS_H_

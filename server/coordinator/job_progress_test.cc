@@ -1,0 +1,117 @@
+#include "server/coordinator/job_progress.h"
+
+#include "gtest/gtest.h"
+
+namespace selari {
+namespace {
+
+v1::ReportProgressRequest Report(int32_t worker, int64_t step) {
+  v1::ReportProgressRequest report;
+  report.set_worker_id(worker);
+  report.set_step(step);
+  return report;
+}
+
+v1::ReportProgressRequest Window(int32_t worker, int64_t last_step,
+                                 double loss_sum, int64_t correct,
+                                 int64_t samples) {
+  v1::ReportProgressRequest report = Report(worker, last_step + 1);
+  v1::StepSums* sums = report.add_steps();
+  sums->set_step(last_step);
+  sums->set_loss_sum(loss_sum);
+  sums->set_correct_count(correct);
+  sums->set_sample_count(samples);
+  return report;
+}
+
+v1::JobStatus Describe(const JobProgress& progress) {
+  v1::JobStatus status;
+  progress.Describe(&status);
+  return status;
+}
+
+TEST(JobProgressTest, WindowAppearsWhenAllWorkersReportedIt) {
+  JobProgress progress(2, 0);
+  progress.Report(Window(1, 9, 30, 6, 10));
+  EXPECT_EQ(Describe(progress).metrics_size(), 0);
+  progress.Report(Window(0, 9, 10, 4, 10));
+  const v1::JobStatus status = Describe(progress);
+  ASSERT_EQ(status.metrics_size(), 1);
+  EXPECT_EQ(status.metrics(0).step(), 9);
+  EXPECT_EQ(status.metrics(0).loss(), 2.0);
+  EXPECT_EQ(status.metrics(0).accuracy(), 0.5);
+  EXPECT_EQ(status.metrics(0).samples(), 20);
+}
+
+TEST(JobProgressTest, RepeatedReportChangesNothing) {
+  JobProgress progress(2, 0);
+  progress.Report(Window(0, 9, 10, 4, 10));
+  progress.Report(Window(0, 9, 10, 4, 10));
+  EXPECT_EQ(Describe(progress).metrics_size(), 0);
+  progress.Report(Window(1, 9, 30, 6, 10));
+  progress.Report(Window(1, 9, 30, 6, 10));
+  const v1::JobStatus status = Describe(progress);
+  ASSERT_EQ(status.metrics_size(), 1);
+  EXPECT_EQ(status.metrics(0).samples(), 20);
+}
+
+TEST(JobProgressTest, SumsDoNotDependOnTheOrderOfReports) {
+  // 0.1 + 0.2 + 0.3 and 0.3 + 0.2 + 0.1 differ in double.
+  const double loss[] = {0.1, 0.2, 0.3};
+  JobProgress forward(3, 0);
+  JobProgress backward(3, 0);
+  for (int32_t i = 0; i < 3; ++i) {
+    forward.Report(Window(i, 9, loss[i], 0, 1));
+    backward.Report(Window(2 - i, 9, loss[2 - i], 0, 1));
+  }
+  EXPECT_EQ(Describe(forward).metrics(0).loss(),
+            Describe(backward).metrics(0).loss());
+}
+
+TEST(JobProgressTest, StepIsTheSlowestWorkers) {
+  JobProgress progress(2, 5);
+  EXPECT_EQ(progress.step(), 5);
+  progress.Report(Report(0, 9));
+  EXPECT_EQ(progress.step(), 5);
+  progress.Report(Report(1, 7));
+  EXPECT_EQ(progress.step(), 7);
+}
+
+TEST(JobProgressTest, FinishedWhenAllAre) {
+  JobProgress progress(2, 0);
+  v1::ReportProgressRequest report = Report(0, 9);
+  report.set_finished(true);
+  progress.Report(report);
+  EXPECT_FALSE(progress.all_finished());
+  report.set_worker_id(1);
+  progress.Report(report);
+  EXPECT_TRUE(progress.all_finished());
+  progress.OnWorkerJoined(1);
+  EXPECT_FALSE(progress.all_finished());
+}
+
+TEST(JobProgressTest, KeepsTheNewestOnly) {
+  JobProgress progress(1, 0);
+  for (int64_t step = 0; step < 300; ++step) {
+    v1::ReportProgressRequest report = Window(0, step, 1, 1, 1);
+    report.add_evaluations()->set_step(step);
+    progress.Report(report);
+    progress.Report(report);
+  }
+  const v1::JobStatus status = Describe(progress);
+  ASSERT_EQ(status.metrics_size(), 256);
+  EXPECT_EQ(status.metrics(0).step(), 44);
+  EXPECT_EQ(status.metrics(255).step(), 299);
+  EXPECT_EQ(status.evaluations_size(), 256);
+}
+
+TEST(JobProgressTest, OpenWindowsAreBounded) {
+  JobProgress progress(2, 0);
+  for (int64_t step = 0; step < 1000; ++step) {
+    progress.Report(Window(0, step, 1, 1, 1));
+  }
+  EXPECT_EQ(Describe(progress).metrics_size(), 256);
+}
+
+}  // namespace
+}  // namespace selari
