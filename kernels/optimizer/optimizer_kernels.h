@@ -93,15 +93,15 @@ struct MomentTerms {
   float one_minus_beta2;
 };
 
-// w' = weight_factor * w
-//      - step_size * (m' / (sqrt(v') * root_correction + epsilon))
+// w' = w - (decay_rate * w
+//           + step_size * (m' / (sqrt(v') * root_correction + epsilon)))
 struct AdamTerms {
   GradientTerms gradient;
   MomentTerms moments;
   float epsilon;
   float step_size;        // learning rate / (1 - beta1^step)
   float root_correction;  // 1 / sqrt(1 - beta2^step)
-  float weight_factor;    // 1, or 1 - learning rate * decay in AdamW
+  float decay_rate;       // 0, or learning rate * decay in AdamW
 };
 
 // u  = (m' * mean_correction) / (sqrt(v') * root_correction + epsilon)

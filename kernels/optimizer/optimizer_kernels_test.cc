@@ -78,10 +78,10 @@ const std::vector<KernelCase>& Cases() {
        [](ReferenceElement* e) { RmsPropMomentumReference(kRmsPropTerms, e); }},
       {"adam",
        [](const OptimizerKernels& k, const UpdateArrays& a) {
-         k.adam({kGradientTerms, kMomentTerms, 1e-8f, 0.1f, 3.0f, 0.99f}, a);
+         k.adam({kGradientTerms, kMomentTerms, 1e-8f, 0.1f, 3.0f, 0.01f}, a);
        },
        [](ReferenceElement* e) {
-         AdamReference({kGradientTerms, kMomentTerms, 1e-8f, 0.1f, 3.0f, 0.99f},
+         AdamReference({kGradientTerms, kMomentTerms, 1e-8f, 0.1f, 3.0f, 0.01f},
                        e);
        }},
       {"lamb",

@@ -21,7 +21,8 @@ void Adam(const AdamTerms& terms, const UpdateArrays& arrays) {
     means[i] = m;
     squares[i] = v;
     const float root = SquareRoot(v) * t.root_correction + t.epsilon;
-    next_weights[i] = t.weight_factor * weights[i] - t.step_size * (m / root);
+    next_weights[i] =
+        weights[i] - (t.decay_rate * weights[i] + t.step_size * (m / root));
   }
 }
 

@@ -71,7 +71,7 @@ void AdamReference(const AdamTerms& terms, ReferenceElement* e) {
   const double root =
       std::sqrt(e->slots[1]) * terms.root_correction + terms.epsilon;
   e->next_weight =
-      terms.weight_factor * e->weight - terms.step_size * e->slots[0] / root;
+      (1 - terms.decay_rate) * e->weight - terms.step_size * e->slots[0] / root;
 }
 
 double LambDirectionReference(const LambTerms& terms,

@@ -20,7 +20,7 @@ void Adam::ApplyUpdate(const ApplyContext& context,
       context.learning_rate * MeanCorrection(algorithm_.beta1, context.step));
   terms.root_correction =
       static_cast<float>(RootCorrection(algorithm_.beta2, context.step));
-  terms.weight_factor = 1;
+  terms.decay_rate = 0;
   kernels().adam(terms, arrays);
 }
 

@@ -22,7 +22,7 @@ void AdamW::ApplyUpdate(const ApplyContext& context,
       context.learning_rate * MeanCorrection(algorithm_.beta1, context.step));
   terms.root_correction =
       static_cast<float>(RootCorrection(algorithm_.beta2, context.step));
-  terms.weight_factor = static_cast<float>(1 - context.learning_rate * decay);
+  terms.decay_rate = static_cast<float>(context.learning_rate * decay);
   kernels().adam(terms, arrays);
 }
 
