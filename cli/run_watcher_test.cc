@@ -1,0 +1,112 @@
+#include "cli/run_watcher.h"
+
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace selari {
+namespace {
+
+class RecordingView : public TrainView {
+ public:
+  void OnStart(absl::string_view, absl::string_view,
+               absl::string_view) override {}
+  void OnNote(absl::string_view note) override { notes.emplace_back(note); }
+  void OnProgress(const TrainProgress& p) override { progress.push_back(p); }
+  void OnStep(const TrainProgress& p) override { steps.push_back(p); }
+  void OnEvaluation(const v1::Evaluation& e) override {
+    evaluations.push_back(e);
+  }
+  void OnCheckpoint(absl::string_view folder, int64_t) override {
+    checkpoints.emplace_back(folder);
+  }
+  void OnSummary(const TrainSummary&) override {}
+
+  std::vector<std::string> notes;
+  std::vector<TrainProgress> progress;
+  std::vector<TrainProgress> steps;
+  std::vector<v1::Evaluation> evaluations;
+  std::vector<std::string> checkpoints;
+};
+
+v1::JobStatus Running(int64_t step, int64_t samples) {
+  v1::JobStatus status;
+  status.set_state(v1::JOB_STATE_RUNNING);
+  status.set_step(step);
+  status.set_total_steps(100);
+  v1::MemberStatus* worker = status.add_members();
+  worker->set_kind(v1::MEMBER_KIND_WORKER);
+  worker->mutable_totals()->set_samples(samples);
+  worker->mutable_totals()->set_bytes_pushed(10 * step);
+  return status;
+}
+
+void AddMetric(v1::JobStatus* status, int64_t step, double loss) {
+  v1::StepMetrics* metric = status->add_metrics();
+  metric->set_step(step);
+  metric->set_loss(loss);
+}
+
+TEST(RunWatcherTest, EachMetricIsSeenOnceHoweverOftenItIsPolled) {
+  RecordingView view;
+  RunWatcher watcher({&view, nullptr, nullptr, "run", 0, 0});
+  v1::JobStatus status = Running(10, 640);
+  AddMetric(&status, 4, 2.0);
+  AddMetric(&status, 9, 1.0);
+  watcher.Observe(status, 1);
+  watcher.Observe(status, 2);
+  AddMetric(&status, 14, 0.5);
+  watcher.Observe(status, 3);
+  ASSERT_EQ(view.steps.size(), 3u);
+  EXPECT_EQ(view.steps[0].step, 5);
+  EXPECT_EQ(view.steps[2].loss, 0.5);
+  EXPECT_EQ(view.progress.size(), 3u);
+}
+
+TEST(RunWatcherTest, RateAndTimeLeftCountFromTheFirstStepOfTraining) {
+  RecordingView view;
+  RunWatcher watcher({&view, nullptr, nullptr, "run", 0, 0});
+  v1::JobStatus joining;
+  joining.set_state(v1::JOB_STATE_JOINING);
+  joining.set_message("waiting for server 1");
+  watcher.Observe(joining, 5);
+  EXPECT_EQ(view.notes, std::vector<std::string>{"waiting for server 1"});
+  watcher.Observe(Running(0, 0), 10);
+  watcher.Observe(Running(20, 1280), 12);
+  EXPECT_EQ(view.progress.back().samples_per_second, 640);
+  EXPECT_EQ(view.progress.back().seconds_left, 8);
+  EXPECT_EQ(view.progress.back().bytes_pushed, 200);
+}
+
+TEST(RunWatcherTest, TheSummaryHoldsTheLastEvaluationAndCheckpoint) {
+  RecordingView view;
+  RunWatcher watcher({&view, nullptr, nullptr, "run", 0, 0});
+  v1::JobStatus status = Running(100, 6400);
+  status.set_state(v1::JOB_STATE_DONE);
+  status.set_checkpoint("run/checkpoints/step-000000000100");
+  status.set_checkpoint_digest("abc");
+  v1::Evaluation* evaluation = status.add_evaluations();
+  evaluation->set_step(100);
+  evaluation->set_accuracy(0.9);
+  watcher.Observe(Running(0, 0), 1);
+  watcher.Observe(status, 11);
+  const TrainSummary summary = watcher.Summary("", 11);
+  EXPECT_EQ(summary.state, v1::JOB_STATE_DONE);
+  EXPECT_EQ(summary.digest, "abc");
+  EXPECT_EQ(summary.test.accuracy(), 0.9);
+  EXPECT_EQ(summary.samples_per_second, 640);
+  EXPECT_EQ(view.checkpoints.size(), 1u);
+  EXPECT_EQ(view.evaluations.size(), 1u);
+}
+
+TEST(RunWatcherTest, AnErrorFromOutsideMakesTheRunFailed) {
+  RecordingView view;
+  RunWatcher watcher({&view, nullptr, nullptr, "run", 0, 0});
+  watcher.Observe(Running(3, 10), 1);
+  const TrainSummary summary = watcher.Summary("server 1 ended", 2);
+  EXPECT_EQ(summary.state, v1::JOB_STATE_FAILED);
+  EXPECT_EQ(summary.message, "server 1 ended");
+}
+
+}  // namespace
+}  // namespace selari
