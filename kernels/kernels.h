@@ -19,6 +19,7 @@
 #include "kernels/bias.h"
 #include "kernels/conv2d.h"
 #include "kernels/dropout.h"
+#include "kernels/elementary.h"
 #include "kernels/gemm.h"
 #include "kernels/layer_norm.h"
 #include "kernels/loss.h"
@@ -39,6 +40,7 @@ struct Kernels {
   LayerNormKernels layer_norm;
   LossKernels loss;
   ArgmaxKernels argmax;
+  ElementaryKernels elementary;
   TreeSumKernels tree_sum;
 };
 
