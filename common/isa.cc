@@ -1,18 +1,32 @@
 #include "common/isa.h"
 
+#include <cpuid.h>
+
 #include "common/status.h"
 
 namespace selari {
 
 namespace {
 
-// GCC's __builtin_cpu_supports also checks, through XGETBV, that the operating
-// system saves the wide registers.
+// __builtin_cpu_supports also checks, through XGETBV, that the operating
+// system saves the wide registers. clang knows no name for the three features
+// that need no register, so those bits are read from CPUID.
 bool SupportsV3() {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) == 0 || (ecx & bit_MOVBE) == 0 ||
+      (ecx & bit_F16C) == 0) {
+    return false;
+  }
+  if (__get_cpuid(0x80000001, &eax, &ebx, &ecx, &edx) == 0 ||
+      (ecx & bit_LZCNT) == 0) {
+    return false;
+  }
   return __builtin_cpu_supports("avx") && __builtin_cpu_supports("avx2") &&
          __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-         __builtin_cpu_supports("f16c") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("lzcnt") && __builtin_cpu_supports("movbe");
+         __builtin_cpu_supports("fma");
 }
 
 bool SupportsV4() {

@@ -74,4 +74,6 @@ def isa_cc_library(name, srcs, hdrs = [], deps = [], copts = [], visibility = No
         srcs = ["//tools:isa_symbols_test.sh"],
         args = ["$(locations :%s)" % archive for archive in archives],
         data = archives,
+        # Such builds run on the machine that made them.
+        tags = ["no_sanitizer"],
     )
