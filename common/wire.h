@@ -1,0 +1,77 @@
+// Frames of ParameterService.StreamParameters: the one place where requests
+// and replies become bytes and back. On the wire a frame is a plain
+// StreamParametersRequest or -Response; here it is built from grpc::Slices, so
+// that tensor memory goes out by reference, without a copy.
+//
+// Copies per tensor byte: 0 when sending, 1 when receiving (from gRPC's slices
+// into the message that the FloatSlices point into).
+//
+// Pure functions: safe from any thread.
+
+#ifndef SELARI_COMMON_WIRE_H_
+#define SELARI_COMMON_WIRE_H_
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/shard_message.h"
+#include "grpcpp/support/byte_buffer.h"
+
+namespace selari {
+
+// Frames are cut at about this size: large enough that framing costs nothing,
+// small enough that the receiver works on one while the next arrives.
+constexpr int64_t kFrameBytesMax = 1 << 20;
+
+struct StreamHello {
+  std::string job_id;
+  WorkerIdentity worker;
+  int64_t shard_map_version = 0;
+};
+
+struct StreamHelloReply {
+  uint64_t server_incarnation = 0;
+  std::vector<int32_t> shards;
+  int64_t window_bytes = 0;
+};
+
+grpc::ByteBuffer EncodeHello(const StreamHello& hello);
+grpc::ByteBuffer EncodeHelloReply(const StreamHelloReply& reply);
+
+// Takes requests (replies) from the front of `queue`, at least one and then as
+// many as fit in `bytes_max`. REQUIRES: the queue is not empty.
+grpc::ByteBuffer EncodeRequests(int64_t bytes_max,
+                                std::deque<ShardRequest>* queue);
+grpc::ByteBuffer EncodeReplies(int64_t bytes_max,
+                               std::deque<ShardReply>* queue);
+
+// What a request or reply counts for in queues and windows, in bytes; at
+// least what it takes on the wire.
+int64_t WireBytes(const ShardRequest& request);
+int64_t WireBytes(const ShardReply& reply);
+
+struct RequestFrame {
+  std::optional<StreamHello> hello;
+  // Pushes, then pulls, then totals, each in the order of the frame.
+  std::vector<ShardRequest> requests;
+  // Pushes and pulls with an impossible field; they name no memory.
+  std::vector<RequestError> refused;
+};
+
+struct ReplyFrame {
+  std::optional<StreamHelloReply> hello;
+  std::vector<ShardReply> replies;
+};
+
+// INVALID_ARGUMENT when the bytes are no message, when there are over 2^16
+// items, or when a field without a refusal of its own is impossible.
+absl::StatusOr<RequestFrame> DecodeRequests(grpc::ByteBuffer bytes);
+absl::StatusOr<ReplyFrame> DecodeReplies(grpc::ByteBuffer bytes);
+
+}  // namespace selari
+
+#endif  // SELARI_COMMON_WIRE_H_

@@ -1,0 +1,77 @@
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/wire.h"
+#include "grpcpp/support/slice.h"
+#include "selari/v1/parameter_service.pb.h"
+#include "tests/fuzz/fuzz_seeds.h"
+
+namespace {
+
+template <typename T>
+void ReadAll(const selari::FloatSlice& floats, T* sink) {
+  for (const float f : floats.span()) {
+    *sink += f;
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const grpc::Slice slice(data, size);
+  // Keeps the compiler from dropping the reads.
+  volatile float sink = 0;
+  const auto requests = selari::DecodeRequests(grpc::ByteBuffer(&slice, 1));
+  if (requests.ok()) {
+    for (const selari::ShardRequest& request : requests->requests) {
+      if (const auto* push = std::get_if<selari::ChunkPush>(&request)) {
+        ReadAll(push->gradient, &sink);
+      }
+    }
+  }
+  const auto replies = selari::DecodeReplies(grpc::ByteBuffer(&slice, 1));
+  if (replies.ok()) {
+    for (const selari::ShardReply& reply : replies->replies) {
+      if (const auto* value = std::get_if<selari::ChunkValue>(&reply)) {
+        ReadAll(value->weights, &sink);
+      }
+    }
+    // What was understood can be said again.
+    std::deque<selari::ShardReply> queue(replies->replies.begin(),
+                                         replies->replies.end());
+    if (!queue.empty()) {
+      selari::EncodeReplies(selari::kFrameBytesMax, &queue);
+    }
+  }
+  return 0;
+}
+
+std::vector<std::string> selari::FuzzSeeds() {
+  v1::StreamParametersRequest request;
+  request.mutable_hello()->set_job_id("0123456789abcdef");
+  request.mutable_hello()->set_worker_incarnation(7);
+  v1::ChunkPush* push = request.add_pushes();
+  push->mutable_node()->set_level(1);
+  push->set_sequence(3);
+  push->set_gradient("12345678");
+  request.add_pulls()->set_min_version(4);
+  request.add_totals()->add_totals(0.5);
+
+  v1::StreamParametersResponse response;
+  response.mutable_hello()->add_shards(3);
+  response.add_acks()->set_sequence(3);
+  v1::ChunkValue* value = response.add_values();
+  value->set_version(4);
+  value->set_weights("12345678");
+  response.add_partials()->add_sums(0.5);
+  v1::RequestError* error = response.add_errors();
+  error->set_code(8);
+  error->set_reason(v1::ERROR_REASON_QUEUE_FULL);
+  error->set_message("full");
+
+  return {request.SerializeAsString(), response.SerializeAsString()};
+}
