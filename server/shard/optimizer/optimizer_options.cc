@@ -20,7 +20,7 @@ constexpr double kPowerMax = 100;
 absl::Status OutOfRange(absl::string_view field, absl::string_view value,
                         absl::string_view range) {
   return absl::InvalidArgumentError(
-      absl::StrCat("optimizer.", field, " is ", value, ", allowed is ", range));
+      absl::StrCat("optimizer.", field, " is ", value, ", must be ", range));
 }
 
 // NaN fails each of these: every comparison with it is false.
@@ -31,37 +31,37 @@ absl::Status CheckClosed(absl::string_view field, double value, double min,
     return absl::OkStatus();
   }
   return OutOfRange(field, absl::StrCat(value),
-                    absl::StrCat("[", min, ", ", max, "]"));
+                    absl::StrCat("in [", min, ", ", max, "]"));
 }
 
 absl::Status CheckAboveZero(absl::string_view field, double value, double max) {
   if (value > 0 && value <= max) {
     return absl::OkStatus();
   }
-  return OutOfRange(field, absl::StrCat(value), absl::StrCat("(0, ", max, "]"));
+  return OutOfRange(field, absl::StrCat(value),
+                    absl::StrCat("in (0, ", max, "]"));
 }
 
 absl::Status CheckFraction(absl::string_view field, double value) {
   if (value >= 0 && value < 1) {
     return absl::OkStatus();
   }
-  return OutOfRange(field, absl::StrCat(value), "[0, 1)");
+  return OutOfRange(field, absl::StrCat(value), "in [0, 1)");
 }
 
 absl::Status CheckCount(absl::string_view field, int64_t value, int64_t min) {
   if (value >= min) {
     return absl::OkStatus();
   }
-  return OutOfRange(field, absl::StrCat(value),
-                    absl::StrCat("a whole number of at least ", min));
+  return OutOfRange(field, absl::StrCat(value), absl::StrCat("at least ", min));
 }
 
 absl::Status Validate(const SgdOptions& options) {
   SELARI_RETURN_IF_ERROR(CheckFraction("sgd.momentum", options.momentum));
   if (options.nesterov && options.momentum == 0) {
     return absl::InvalidArgumentError(
-        "optimizer.sgd.nesterov is true and optimizer.sgd.momentum is 0, "
-        "allowed with nesterov is (0, 1)");
+        "optimizer.sgd.nesterov is true but optimizer.sgd.momentum is 0, must "
+        "be in (0, 1)");
   }
   return absl::OkStatus();
 }

@@ -37,79 +37,77 @@ TEST(OptimizerOptionsTest, DefaultsOfEachAlgorithmAreValid) {
 TEST(OptimizerOptionsTest, LearningRateMustBeAboveZero) {
   OptimizerOptions options = Valid<SgdOptions>();
   options.learning_rate = 0;
-  ExpectRefused(options, "optimizer.learning_rate is 0, allowed is (0, 1e+06]");
+  ExpectRefused(options, "optimizer.learning_rate is 0, must be in (0, 1e+06]");
   options.learning_rate = std::nan("");
   ExpectRefused(options,
-                "optimizer.learning_rate is nan, allowed is (0, 1e+06]");
+                "optimizer.learning_rate is nan, must be in (0, 1e+06]");
 }
 
 TEST(OptimizerOptionsTest, DecayAndClippingMustNotBeNegative) {
   OptimizerOptions options = Valid<SgdOptions>();
   options.weight_decay = -0.1;
   ExpectRefused(options,
-                "optimizer.weight_decay is -0.1, allowed is [0, 1e+06]");
+                "optimizer.weight_decay is -0.1, must be in [0, 1e+06]");
   options = Valid<SgdOptions>();
   options.clip_value = -1;
-  ExpectRefused(options, "optimizer.clip_value is -1, allowed is [0, 1e+30]");
+  ExpectRefused(options, "optimizer.clip_value is -1, must be in [0, 1e+30]");
   options = Valid<SgdOptions>();
   options.clip_global_norm = INFINITY;
   ExpectRefused(options,
-                "optimizer.clip_global_norm is inf, allowed is [0, 1e+30]");
+                "optimizer.clip_global_norm is inf, must be in [0, 1e+30]");
 }
 
 TEST(OptimizerOptionsTest, FieldsOfTheAlgorithmAreNamedWithIt) {
   OptimizerOptions options = Valid<SgdOptions>();
   std::get<SgdOptions>(options.algorithm).momentum = 1;
-  ExpectRefused(options, "optimizer.sgd.momentum is 1, allowed is [0, 1)");
+  ExpectRefused(options, "optimizer.sgd.momentum is 1, must be in [0, 1)");
   options = Valid<AdamOptions>();
   std::get<AdamOptions>(options.algorithm).beta1 = 1.5;
-  ExpectRefused(options, "optimizer.adam.beta1 is 1.5, allowed is [0, 1)");
+  ExpectRefused(options, "optimizer.adam.beta1 is 1.5, must be in [0, 1)");
   options = Valid<AdamWOptions>();
   std::get<AdamWOptions>(options.algorithm).epsilon = 0;
   ExpectRefused(options,
-                "optimizer.adam_w.epsilon is 0, allowed is [1e-30, 1]");
+                "optimizer.adam_w.epsilon is 0, must be in [1e-30, 1]");
   options = Valid<LambOptions>();
   std::get<LambOptions>(options.algorithm).beta2 = -1;
-  ExpectRefused(options, "optimizer.lamb.beta2 is -1, allowed is [0, 1)");
+  ExpectRefused(options, "optimizer.lamb.beta2 is -1, must be in [0, 1)");
   options = Valid<RmsPropOptions>();
   std::get<RmsPropOptions>(options.algorithm).alpha = 1;
-  ExpectRefused(options, "optimizer.rms_prop.alpha is 1, allowed is [0, 1)");
+  ExpectRefused(options, "optimizer.rms_prop.alpha is 1, must be in [0, 1)");
   options = Valid<AdagradOptions>();
   std::get<AdagradOptions>(options.algorithm).initial_accumulator = -1;
   ExpectRefused(
       options,
-      "optimizer.adagrad.initial_accumulator is -1, allowed is [0, 1e+06]");
+      "optimizer.adagrad.initial_accumulator is -1, must be in [0, 1e+06]");
 }
 
 TEST(OptimizerOptionsTest, NesterovNeedsMomentum) {
   OptimizerOptions options = Valid<SgdOptions>();
   std::get<SgdOptions>(options.algorithm).nesterov = true;
   ExpectRefused(options,
-                "optimizer.sgd.nesterov is true and optimizer.sgd.momentum is "
-                "0, allowed with nesterov is (0, 1)");
+                "optimizer.sgd.nesterov is true but optimizer.sgd.momentum is "
+                "0, must be in (0, 1)");
 }
 
 TEST(OptimizerOptionsTest, FieldsOfTheScheduleAreNamedWithIt) {
   OptimizerOptions options = Valid<SgdOptions>();
   options.schedule.warmup_steps = -1;
   ExpectRefused(options,
-                "optimizer.schedule.warmup_steps is -1, allowed is a whole "
-                "number of at least 0");
+                "optimizer.schedule.warmup_steps is -1, must be at least 0");
   options = Valid<SgdOptions>();
   options.schedule.kind = StepScheduleOptions{0, 0.5};
   ExpectRefused(options,
-                "optimizer.schedule.step.every_steps is 0, allowed is a whole "
-                "number of at least 1");
+                "optimizer.schedule.step.every_steps is 0, must be at least 1");
   options.schedule.kind = StepScheduleOptions{10, 0};
   ExpectRefused(options,
-                "optimizer.schedule.step.factor is 0, allowed is (0, 1]");
+                "optimizer.schedule.step.factor is 0, must be in (0, 1]");
   options.schedule.kind = CosineScheduleOptions{10, 1.5};
   ExpectRefused(
       options,
-      "optimizer.schedule.cosine.final_factor is 1.5, allowed is [0, 1]");
+      "optimizer.schedule.cosine.final_factor is 1.5, must be in [0, 1]");
   options.schedule.kind = PolynomialScheduleOptions{10, 0, 0};
   ExpectRefused(
-      options, "optimizer.schedule.polynomial.power is 0, allowed is (0, 100]");
+      options, "optimizer.schedule.polynomial.power is 0, must be in (0, 100]");
 }
 
 }  // namespace
