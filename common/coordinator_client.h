@@ -1,5 +1,5 @@
-// CoordinatorClient: the coordinator as servers, workers and the cli see it. The
-// messages are those of CoordinatorService; the calls go through gRPC
+// CoordinatorClient: the coordinator as servers, workers and the cli see it.
+// The messages are those of CoordinatorService; the calls go through gRPC
 // (grpc_coordinator_client.h) or straight to a Coordinator in this process
 // (cli). Every call has a deadline of its own in the implementation.
 //

@@ -13,7 +13,7 @@ as buf, first on PATH. $TEST_TMPDIR is its scratch folder. Use unittest or plain
 asserts; what counts is the exit code.
 """
 
-def python_test(name, main, srcs = [], data = [], args = [], tags = [], **kwargs):
+def python_test(name, main, srcs = [], data = [], args = [], packages = True, tags = [], **kwargs):
     """A test that runs `main`.
 
     Args:
@@ -22,20 +22,21 @@ def python_test(name, main, srcs = [], data = [], args = [], tags = [], **kwargs
       srcs: modules it imports.
       data: files it uses at run time.
       args: its arguments.
+      packages: False if Python's standard library is all it needs.
       tags: as usual.
       **kwargs: passed to sh_test.
     """
+    environment = [
+        "//tools:requirements.txt",
+        "//tools:venv.sh",
+    ]
     native.sh_test(
         name = name,
         srcs = ["//tools:python_test.sh"],
-        args = ["$(location %s)" % main] + args,
-        data = [
-            main,
-            "//tools:requirements.txt",
-            "//tools:venv.sh",
-        ] + srcs + data,
+        args = ([] if packages else ["--plain"]) + ["$(location %s)" % main] + args,
+        data = [main] + srcs + data + (environment if packages else []),
         # Whether the environment can be made is no input that Bazel knows of:
         # a result with "skipped" must not be remembered.
-        tags = tags + ["external"],
+        tags = tags + (["external"] if packages else []),
         **kwargs
     )

@@ -180,3 +180,11 @@ run_bazel() {
     done
   fi
 }
+
+# The project's files whose name matches one of the patterns, one a line:
+# tracked ones and new ones that git does not ignore.
+project_files() {
+  (cd "$SELARI_ROOT" &&
+    git ls-files --cached --others --exclude-standard -- "$@" | sort -u |
+    while read -r file; do if [ -f "$file" ]; then echo "$file"; fi; done)
+}
