@@ -129,7 +129,7 @@ struct ReplyEncoder {
 };
 
 template <typename Encoder, typename Item>
-grpc::ByteBuffer Encode(int64_t bytes_max, std::deque<Item>* queue) {
+EncodedFrame Encode(int64_t bytes_max, std::deque<Item>* queue) {
   SELARI_CHECK(!queue->empty());
   SliceWriter writer;
   Encoder encoder{&writer, {}};
@@ -143,7 +143,7 @@ grpc::ByteBuffer Encode(int64_t bytes_max, std::deque<Item>* queue) {
   } while (!queue->empty() && count < kItemCountMax &&
            bytes + WireBytes(queue->front()) <= bytes_max);
   writer.Append(encoder.message.SerializeAsString());
-  return writer.Finish();
+  return {writer.Finish(), bytes};
 }
 
 template <typename Message>
@@ -227,13 +227,12 @@ grpc::ByteBuffer EncodeHelloReply(const StreamHelloReply& reply) {
   return EncodeMessage(message);
 }
 
-grpc::ByteBuffer EncodeRequests(int64_t bytes_max,
-                                std::deque<ShardRequest>* queue) {
+EncodedFrame EncodeRequests(int64_t bytes_max,
+                            std::deque<ShardRequest>* queue) {
   return Encode<RequestEncoder>(bytes_max, queue);
 }
 
-grpc::ByteBuffer EncodeReplies(int64_t bytes_max,
-                               std::deque<ShardReply>* queue) {
+EncodedFrame EncodeReplies(int64_t bytes_max, std::deque<ShardReply>* queue) {
   return Encode<ReplyEncoder>(bytes_max, queue);
 }
 

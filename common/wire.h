@@ -42,12 +42,16 @@ struct StreamHelloReply {
 grpc::ByteBuffer EncodeHello(const StreamHello& hello);
 grpc::ByteBuffer EncodeHelloReply(const StreamHelloReply& reply);
 
+struct EncodedFrame {
+  grpc::ByteBuffer bytes;
+  // Sum of WireBytes over what the frame holds.
+  int64_t wire_bytes = 0;
+};
+
 // Takes requests (replies) from the front of `queue`, at least one and then as
 // many as fit in `bytes_max`. REQUIRES: the queue is not empty.
-grpc::ByteBuffer EncodeRequests(int64_t bytes_max,
-                                std::deque<ShardRequest>* queue);
-grpc::ByteBuffer EncodeReplies(int64_t bytes_max,
-                               std::deque<ShardReply>* queue);
+EncodedFrame EncodeRequests(int64_t bytes_max, std::deque<ShardRequest>* queue);
+EncodedFrame EncodeReplies(int64_t bytes_max, std::deque<ShardReply>* queue);
 
 // What a request or reply counts for in queues and windows, in bytes; at
 // least what it takes on the wire.

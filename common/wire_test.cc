@@ -52,7 +52,7 @@ std::deque<ShardRequest> SomeRequests() {
 
 TEST(WireTest, RequestsAreAPlainProtobufMessage) {
   std::deque<ShardRequest> queue = SomeRequests();
-  const std::string bytes = Bytes(EncodeRequests(kFrameBytesMax, &queue));
+  const std::string bytes = Bytes(EncodeRequests(kFrameBytesMax, &queue).bytes);
 
   v1::StreamParametersRequest message;
   ASSERT_TRUE(message.ParseFromString(bytes));
@@ -78,7 +78,8 @@ TEST(WireTest, RequestsAreAPlainProtobufMessage) {
 TEST(WireTest, RequestsSurviveTheRoundTrip) {
   std::deque<ShardRequest> queue = SomeRequests();
 
-  const auto frame = DecodeRequests(EncodeRequests(kFrameBytesMax, &queue));
+  const auto frame =
+      DecodeRequests(EncodeRequests(kFrameBytesMax, &queue).bytes);
 
   ASSERT_TRUE(frame.ok()) << frame.status();
   ASSERT_EQ(frame->requests.size(), 4u);
@@ -119,7 +120,7 @@ TEST(WireTest, RepliesSurviveTheRoundTrip) {
                                   ChunkValue{2, 9, MakeFloats(1024, 1)},
                                   ReductionPartials{2, 0, 3, {1.5}}, error};
 
-  const auto frame = DecodeReplies(EncodeReplies(kFrameBytesMax, &queue));
+  const auto frame = DecodeReplies(EncodeReplies(kFrameBytesMax, &queue).bytes);
 
   ASSERT_TRUE(frame.ok()) << frame.status();
   ASSERT_EQ(frame->replies.size(), 4u);
@@ -149,7 +150,7 @@ TEST(WireTest, TensorsAreSentByReferenceAndReleased) {
   FloatSlice floats = MakeFloats(4096, 0);
   const std::weak_ptr<const void> alive = floats.owner;
   std::deque<ShardReply> queue = {ChunkValue{0, 1, floats}};
-  grpc::ByteBuffer frame = EncodeReplies(kFrameBytesMax, &queue);
+  grpc::ByteBuffer frame = EncodeReplies(kFrameBytesMax, &queue).bytes;
   const float* data = floats.data;
   floats = {};
 
@@ -249,7 +250,7 @@ TEST(WireTest, TooManyItemsAreRefused) {
 // A tensor's bytes may arrive cut into slices anywhere.
 TEST(WireTest, SplitSlicesAreJoined) {
   std::deque<ShardRequest> queue = SomeRequests();
-  const std::string bytes = Bytes(EncodeRequests(kFrameBytesMax, &queue));
+  const std::string bytes = Bytes(EncodeRequests(kFrameBytesMax, &queue).bytes);
   const unsigned seed = 20;
   std::mt19937 random(seed);
   std::vector<grpc::Slice> slices;
