@@ -105,6 +105,10 @@ void Membership::Leave(v1::MemberKind kind, int32_t id, uint64_t incarnation) {
   }
 }
 
+void Membership::NoteTold(v1::MemberKind kind, int32_t id) {
+  mutable_members(kind)[id].knows_the_end = true;
+}
+
 std::vector<const Member*> Membership::ExpireLeases(int64_t now_ms) {
   std::vector<const Member*> expired;
   for (std::vector<Member>* members : {&servers_, &workers_}) {

@@ -31,6 +31,8 @@ struct Member {
   bool alive = false;
   // It ended by itself and in good order: its lease does not matter any more.
   bool left = false;
+  // It was told that the job has ended.
+  bool knows_the_end = false;
 
   bool ever_joined() const { return incarnation != 0; }
   // Somebody should come and has not.
@@ -69,6 +71,9 @@ class Membership {
 
   // It ends in good order. No effect on another life of the id.
   void Leave(v1::MemberKind kind, int32_t id, uint64_t incarnation);
+
+  // It was told that the job has ended. REQUIRES: the id is in range.
+  void NoteTold(v1::MemberKind kind, int32_t id);
 
   // Ends the leases that are over and tells whose.
   std::vector<const Member*> ExpireLeases(int64_t now_ms);

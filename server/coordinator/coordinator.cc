@@ -1,0 +1,596 @@
+#include "server/coordinator/coordinator.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "common/error_reason.h"
+#include "common/isa.h"
+#include "common/status.h"
+#include "server/coordinator/shard_map.h"
+#include "server/coordinator/wait_text.h"
+
+namespace selari {
+namespace {
+
+// A wait is told to people within this time, and again after it.
+constexpr int64_t kWaitLogIntervalMs = 5'000;
+// The first word on a wait comes sooner: most waits are shorter than this.
+constexpr int64_t kFirstWaitLogMs = 2'000;
+
+Membership::Options MembershipOptions(const v1::Cluster& cluster,
+                                      int64_t now_ms) {
+  Membership::Options options;
+  options.servers = cluster.servers();
+  options.workers = cluster.workers();
+  options.lease_ms = cluster.lease_ms();
+  options.now_ms = now_ms;
+  return options;
+}
+
+absl::Status WithDuplicateReason(const absl::Status& status) {
+  return absl::IsAlreadyExists(status)
+             ? WithReason(status, ErrorReason::kDuplicateId)
+             : status;
+}
+
+absl::string_view LevelName(v1::InstructionSet level) {
+  return level == v1::INSTRUCTION_SET_UNSPECIFIED
+             ? "an unknown level"
+             : IsaLevelName(static_cast<IsaLevel>(level));
+}
+
+absl::StatusOr<v1::SaveCheckpointResponse> SaveResponse(
+    const absl::StatusOr<PublishedCheckpoint>& saved) {
+  SELARI_RETURN_IF_ERROR(saved.status());
+  v1::SaveCheckpointResponse response;
+  response.set_path(saved->path);
+  response.set_step(saved->step);
+  response.set_state_digest(saved->state_digest);
+  return response;
+}
+
+absl::StatusOr<v1::StopJobResponse> StopResponse(
+    const absl::StatusOr<PublishedCheckpoint>& saved) {
+  SELARI_RETURN_IF_ERROR(saved.status());
+  v1::StopJobResponse response;
+  response.set_path(saved->path);
+  response.set_step(saved->step);
+  return response;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Create(
+    Options options, Environment environment) {
+  SELARI_CHECK(options.job.job().cluster().servers() >= 1);
+  SELARI_CHECK(options.job.job().cluster().workers() >= 1);
+  SELARI_RETURN_IF_ERROR(
+      environment.metadata->Put(kJobKey, options.job.SerializeAsString())
+          .status());
+  return std::unique_ptr<Coordinator>(
+      new Coordinator(std::move(options), std::move(environment)));
+}
+
+Coordinator::Coordinator(Options options, Environment environment)
+    : options_(std::move(options)),
+      cluster_(options_.job.job().cluster()),
+      clock_(*environment.clock),
+      metadata_(*environment.metadata),
+      make_control_(std::move(environment.make_control)),
+      log_(std::move(environment.log)),
+      membership_(MembershipOptions(cluster_, clock_.NowMs())),
+      progress_(cluster_.workers(), options_.resume.step),
+      newest_(options_.resume),
+      orchestrator_(options_.job, options_.resume.step,
+                    OrchestratorEnvironment(environment.checkpoints)),
+      state_since_ms_(clock_.NowMs()),
+      wait_logged_ms_(clock_.NowMs() - kWaitLogIntervalMs + kFirstWaitLogMs),
+      control_executor_(std::move(environment.control_executor)),
+      io_executor_(std::move(environment.io_executor)) {}
+
+CheckpointOrchestrator::Environment Coordinator::OrchestratorEnvironment(
+    CheckpointStore* store) {
+  CheckpointOrchestrator::Environment environment;
+  environment.post = [this](std::function<void()> closure) {
+    control_executor_->Post(std::move(closure));
+  };
+  environment.post_io = [this](std::function<void()> closure) {
+    io_executor_->Post(std::move(closure));
+  };
+  environment.enter = [this](const std::function<void()>& event) {
+    Enter(event);
+  };
+  environment.store = store;
+  environment.on_published = [this](const PublishedCheckpoint& published) {
+    newest_ = published;
+    checkpoint_error_ = absl::OkStatus();
+    ++change_count_;
+    PersistStatus();
+  };
+  environment.on_failed = [this](const absl::Status& status) {
+    checkpoint_error_ = status;
+    ++change_count_;
+    Log(absl::StrCat(status.message(), "; training goes on"));
+  };
+  return environment;
+}
+
+// What is still posted runs with ending_ set, so it changes nothing; then the
+// controls end their calls, and nobody is left who could call back.
+Coordinator::~Coordinator() {
+  std::vector<std::unique_ptr<ShardControl>> controls;
+  {
+    MutexLock lock(&mu_);
+    orchestrator_.Abort(absl::CancelledError("the coordinator ends"));
+    ending_ = true;
+  }
+  control_executor_.reset();
+  io_executor_.reset();
+  {
+    MutexLock lock(&mu_);
+    controls.swap(controls_);
+  }
+  controls.clear();
+}
+
+void Coordinator::Enter(const std::function<void()>& event) {
+  MutexLock lock(&mu_);
+  if (!ending_) {
+    event();
+  }
+}
+
+// Members.
+
+absl::Status Coordinator::CheckInstructionSet(v1::InstructionSet level,
+                                              absl::string_view member) const {
+  if (level >= cluster_.instruction_set()) {
+    return absl::OkStatus();
+  }
+  return WithReason(
+      absl::FailedPreconditionError(absl::StrCat(
+          member, "'s processor has ", LevelName(level), ", the job runs at ",
+          LevelName(cluster_.instruction_set()),
+          "; start the job with cluster.instruction_set at the level that all "
+          "have")),
+      ErrorReason::kInstructionSet);
+}
+
+absl::StatusOr<v1::RegisterServerResponse> Coordinator::RegisterServer(
+    const v1::RegisterServerRequest& request) {
+  SELARI_RETURN_IF_ERROR(
+      CheckInstructionSet(request.instruction_set(),
+                          absl::StrCat("the server at ", request.address())));
+  MutexLock lock(&mu_);
+  const absl::StatusOr<int32_t> id = membership_.Join(
+      v1::MEMBER_KIND_SERVER,
+      {request.server_id(), request.incarnation(), request.address()},
+      clock_.NowMs());
+  if (!id.ok()) {
+    return WithDuplicateReason(id.status());
+  }
+  ++change_count_;
+  Log(absl::StrCat("server ", *id, " joined at ", request.address()));
+  if (shard_map_.version() > 0 && !ended() &&
+      shard_map_.servers(*id).incarnation() != request.incarnation()) {
+    FailLostServer(membership_.members(v1::MEMBER_KIND_SERVER)[*id]);
+  }
+  MaybeInitialize();
+  v1::RegisterServerResponse response;
+  response.set_server_id(*id);
+  *response.mutable_job() = options_.job;
+  response.set_lease_ms(cluster_.lease_ms());
+  return response;
+}
+
+absl::Status Coordinator::CheckWorker(
+    const v1::RegisterWorkerRequest& request) const {
+  const std::string name =
+      request.worker_id() >= 0
+          ? MemberName(v1::MEMBER_KIND_WORKER, request.worker_id())
+          : "the worker";
+  if (!request.job_id().empty() && request.job_id() != options_.job.job_id()) {
+    return WithReason(
+        absl::FailedPreconditionError(absl::StrCat(
+            name, " belongs to job ", request.job_id(),
+            ", this coordinator runs job ", options_.job.job_id())),
+        ErrorReason::kWrongJob);
+  }
+  if (request.train_sample_count() != options_.job.train_sample_count()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        name, " sees ", request.train_sample_count(),
+        " training samples, the job has ", options_.job.train_sample_count(),
+        "; give every worker the same data"));
+  }
+  return CheckInstructionSet(request.instruction_set(), name);
+}
+
+absl::StatusOr<v1::RegisterWorkerResponse> Coordinator::RegisterWorker(
+    const v1::RegisterWorkerRequest& request) {
+  SELARI_RETURN_IF_ERROR(CheckWorker(request));
+  MutexLock lock(&mu_);
+  const absl::StatusOr<int32_t> id = membership_.Join(
+      v1::MEMBER_KIND_WORKER,
+      {request.worker_id(), request.incarnation(), /*address=*/""},
+      clock_.NowMs());
+  if (!id.ok()) {
+    return WithDuplicateReason(id.status());
+  }
+  progress_.OnWorkerJoined(*id);
+  ++change_count_;
+  Log(absl::StrCat("worker ", *id, " joined"));
+  v1::RegisterWorkerResponse response;
+  response.set_worker_id(*id);
+  *response.mutable_job() = options_.job;
+  response.set_lease_ms(cluster_.lease_ms());
+  return response;
+}
+
+absl::StatusOr<v1::RenewLeaseResponse> Coordinator::RenewLease(
+    const v1::RenewLeaseRequest& request) {
+  if (request.kind() != v1::MEMBER_KIND_SERVER &&
+      request.kind() != v1::MEMBER_KIND_WORKER) {
+    return absl::InvalidArgumentError("a lease is of a server or a worker");
+  }
+  MutexLock lock(&mu_);
+  SELARI_RETURN_IF_ERROR(membership_.Renew(request.kind(), request.member_id(),
+                                           request.incarnation(),
+                                           clock_.NowMs()));
+  if (ended()) {
+    membership_.NoteTold(request.kind(), request.member_id());
+  }
+  v1::RenewLeaseResponse response;
+  response.set_state(state_);
+  response.set_shard_map_version(shard_map_.version());
+  return response;
+}
+
+absl::StatusOr<v1::GetShardMapResponse> Coordinator::GetShardMap() const {
+  MutexLock lock(&mu_);
+  if (state_ == v1::JOB_STATE_FAILED) {
+    return Annotate(failure_, "the job failed");
+  }
+  if (state_ == v1::JOB_STATE_JOINING || state_ == v1::JOB_STATE_INITIALIZING) {
+    return absl::UnavailableError(
+        absl::StrCat("no shard map yet: the coordinator ", DescribeWait()));
+  }
+  if (shard_map_.version() == 0) {
+    return absl::FailedPreconditionError("the job was stopped before it began");
+  }
+  v1::GetShardMapResponse response;
+  *response.mutable_shard_map() = shard_map_;
+  response.set_start_step(options_.resume.step);
+  return response;
+}
+
+v1::GetJobResponse Coordinator::GetJob() const {
+  v1::GetJobResponse response;
+  *response.mutable_job() = options_.job;
+  return response;
+}
+
+absl::StatusOr<v1::ReportProgressResponse> Coordinator::ReportProgress(
+    const v1::ReportProgressRequest& request) {
+  MutexLock lock(&mu_);
+  SELARI_RETURN_IF_ERROR(
+      membership_.Renew(v1::MEMBER_KIND_WORKER, request.worker_id(),
+                        request.incarnation(), clock_.NowMs()));
+  ++change_count_;
+  progress_.Report(request);
+  if (request.leaving() || !request.error().empty()) {
+    membership_.Leave(v1::MEMBER_KIND_WORKER, request.worker_id(),
+                      request.incarnation());
+  }
+  if (!request.error().empty()) {
+    Fail(absl::AbortedError(
+        absl::StrCat("worker ", request.worker_id(), ": ", request.error())));
+  } else if (state_ == v1::JOB_STATE_RUNNING) {
+    orchestrator_.OnProgress(progress_.step());
+    if (progress_.all_finished()) {
+      Finish();
+    }
+  }
+  if (ended()) {
+    membership_.NoteTold(v1::MEMBER_KIND_WORKER, request.worker_id());
+  }
+  v1::ReportProgressResponse response;
+  response.set_state(state_);
+  return response;
+}
+
+// The way to RUNNING.
+
+void Coordinator::MaybeInitialize() {
+  const std::vector<Member>& servers =
+      membership_.members(v1::MEMBER_KIND_SERVER);
+  if (state_ != v1::JOB_STATE_JOINING ||
+      !membership_.Missing(v1::MEMBER_KIND_SERVER).empty()) {
+    return;
+  }
+  shard_map_ = MakeFirstShardMap(servers, cluster_.shard_count());
+  Persist(kShardMapKey, shard_map_.SerializeAsString());
+  assigned_.assign(servers.size(), false);
+  for (const v1::ServerEntry& server : shard_map_.servers()) {
+    controls_.push_back(make_control_(server));
+    SELARI_CHECK(controls_.back() != nullptr);
+  }
+  SetState(v1::JOB_STATE_INITIALIZING);
+  for (size_t server = 0; server < controls_.size(); ++server) {
+    AssignShards(server);
+  }
+}
+
+void Coordinator::AssignShards(size_t server) {
+  v1::AssignShardsRequest request;
+  *request.mutable_job() = options_.job;
+  request.set_incarnation(shard_map_.servers(server).incarnation());
+  request.set_server_id(shard_map_.servers(server).server_id());
+  *request.mutable_shard_map() = shard_map_;
+  request.set_checkpoint(options_.resume.path);
+  control_executor_->Post([this, server, request = std::move(request),
+                           control = controls_[server].get()] {
+    control->AssignShards(
+        request,
+        [this, server](const absl::StatusOr<v1::AssignShardsResponse>& reply) {
+          Enter([&] { OnAssigned(server, reply.status()); });
+        });
+  });
+}
+
+void Coordinator::OnAssigned(size_t server, const absl::Status& status) {
+  if (state_ != v1::JOB_STATE_INITIALIZING) {
+    return;
+  }
+  if (!status.ok()) {
+    Fail(Annotate(status, absl::StrCat("server ", server)));
+    return;
+  }
+  assigned_[server] = true;
+  ++change_count_;
+  if (std::find(assigned_.begin(), assigned_.end(), false) != assigned_.end()) {
+    return;
+  }
+  std::vector<CheckpointOrchestrator::Server> servers;
+  for (size_t i = 0; i < controls_.size(); ++i) {
+    servers.push_back({shard_map_.servers(i).server_id(),
+                       shard_map_.servers(i).incarnation(),
+                       controls_[i].get()});
+  }
+  SetState(v1::JOB_STATE_RUNNING);
+  orchestrator_.Start(std::move(servers));
+}
+
+// Time.
+
+void Coordinator::Tick() {
+  MutexLock lock(&mu_);
+  const int64_t now_ms = clock_.NowMs();
+  for (const Member* member : membership_.ExpireLeases(now_ms)) {
+    OnLeaseEnded(*member);
+  }
+  if (!ended()) {
+    GiveUpIfTooLate(v1::MEMBER_KIND_SERVER);
+    GiveUpIfTooLate(v1::MEMBER_KIND_WORKER);
+  }
+  const std::string wait = DescribeWait();
+  if (wait.empty() || ended()) {
+    wait_logged_ms_ = now_ms - kWaitLogIntervalMs + kFirstWaitLogMs;
+  } else if (now_ms - wait_logged_ms_ >= kWaitLogIntervalMs) {
+    wait_logged_ms_ = now_ms;
+    Log(absl::StrCat("the coordinator ", wait));
+  }
+}
+
+void Coordinator::OnLeaseEnded(const Member& member) {
+  ++change_count_;
+  if (ended()) {
+    return;
+  }
+  Log(absl::StrCat(MemberName(member.kind, member.id), " was not heard of for ",
+                   cluster_.lease_ms(), " ms"));
+  if (member.kind == v1::MEMBER_KIND_SERVER && shard_map_.version() > 0) {
+    FailLostServer(member);
+  }
+}
+
+void Coordinator::FailLostServer(const Member& server) {
+  const std::string from = newest_.path.empty()
+                               ? "there is no checkpoint to go on from"
+                               : absl::StrCat("go on from checkpoint ",
+                                              newest_.path, " with --resume");
+  Fail(absl::AbortedError(
+      absl::StrCat("server ", server.id, " lost its shards; ", from)));
+}
+
+bool Coordinator::needs_workers() const {
+  return !options_.job.job().model().has_custom();
+}
+
+void Coordinator::GiveUpIfTooLate(v1::MemberKind kind) {
+  if (kind == v1::MEMBER_KIND_WORKER && !needs_workers()) {
+    return;
+  }
+  const int64_t now_ms = clock_.NowMs();
+  const int64_t give_up_ms = int64_t{1000} * cluster_.join_timeout_s();
+  std::vector<const Member*> late;
+  for (const Member* member : membership_.Missing(kind)) {
+    if (now_ms - member->missing_since_ms >= give_up_ms) {
+      late.push_back(member);
+    }
+  }
+  if (!late.empty()) {
+    Fail(absl::DeadlineExceededError(
+        absl::StrCat(MemberNames(late), late.size() == 1 ? " has" : " have",
+                     " been missing for ", cluster_.join_timeout_s(),
+                     " s (cluster.join_timeout_s)")));
+  }
+}
+
+// The end.
+
+void Coordinator::Finish() {
+  SetState(v1::JOB_STATE_FINISHING);
+  orchestrator_.SaveAndStop(
+      [this](const absl::StatusOr<PublishedCheckpoint>& published) {
+        OnLastCheckpoint(v1::JOB_STATE_DONE, published);
+      });
+}
+
+void Coordinator::OnLastCheckpoint(
+    v1::JobState end_state,
+    const absl::StatusOr<PublishedCheckpoint>& published) {
+  if (ended()) {
+    return;
+  }
+  if (!published.ok()) {
+    Fail(published.status());
+    return;
+  }
+  newest_ = *published;
+  SetState(end_state);
+  EndServers();
+}
+
+void Coordinator::SaveCheckpoint(Done<v1::SaveCheckpointResponse> done) {
+  MutexLock lock(&mu_);
+  const auto answer = [this, done = std::move(done)](
+                          const absl::StatusOr<PublishedCheckpoint>& saved) {
+    control_executor_->Post(
+        [done, response = SaveResponse(saved)] { done(response); });
+  };
+  switch (state_) {
+    case v1::JOB_STATE_RUNNING:
+    case v1::JOB_STATE_STOPPING:
+    case v1::JOB_STATE_FINISHING:
+      orchestrator_.Save(answer);
+      return;
+    case v1::JOB_STATE_JOINING:
+    case v1::JOB_STATE_INITIALIZING:
+      answer(absl::FailedPreconditionError(absl::StrCat(
+          "nothing to save yet: the coordinator ", DescribeWait())));
+      return;
+    default:
+      answer(absl::FailedPreconditionError(
+          absl::StrCat("the job has ended; its newest checkpoint is ",
+                       newest_.path.empty() ? "none" : newest_.path)));
+      return;
+  }
+}
+
+void Coordinator::StopJob(Done<v1::StopJobResponse> done) {
+  MutexLock lock(&mu_);
+  const auto answer = [this, done = std::move(done)](
+                          const absl::StatusOr<PublishedCheckpoint>& saved) {
+    control_executor_->Post(
+        [done, response = StopResponse(saved)] { done(response); });
+  };
+  switch (state_) {
+    case v1::JOB_STATE_FAILED:
+      answer(Annotate(failure_, "the job failed"));
+      return;
+    case v1::JOB_STATE_DONE:
+    case v1::JOB_STATE_STOPPED:
+      answer(newest_);
+      return;
+    case v1::JOB_STATE_RUNNING:
+      SetState(v1::JOB_STATE_STOPPING);
+      orchestrator_.SaveAndStop(
+          [this](const absl::StatusOr<PublishedCheckpoint>& published) {
+            OnLastCheckpoint(v1::JOB_STATE_STOPPED, published);
+          });
+      orchestrator_.SaveAndStop(answer);
+      return;
+    case v1::JOB_STATE_STOPPING:
+    case v1::JOB_STATE_FINISHING:
+      orchestrator_.SaveAndStop(answer);
+      return;
+    default:  // Nothing was trained: the resumed checkpoint, if any, stands.
+      SetState(v1::JOB_STATE_STOPPED);
+      EndServers();
+      answer(newest_);
+      return;
+  }
+}
+
+void Coordinator::FailJob(const absl::Status& why) {
+  MutexLock lock(&mu_);
+  Fail(why);
+}
+
+void Coordinator::Fail(const absl::Status& why) {
+  if (ended()) {
+    return;
+  }
+  failure_ = why;
+  SetState(v1::JOB_STATE_FAILED);
+  orchestrator_.Abort(Annotate(why, "the job failed"));
+  EndServers();
+}
+
+void Coordinator::EndServers() {
+  for (size_t i = 0; i < controls_.size(); ++i) {
+    v1::EndJobRequest request;
+    request.set_job_id(options_.job.job_id());
+    request.set_incarnation(shard_map_.servers(i).incarnation());
+    control_executor_->Post([this, request,
+                             id = shard_map_.servers(i).server_id(),
+                             control = controls_[i].get()] {
+      control->EndJob(
+          request, [this, id](const absl::StatusOr<v1::EndJobResponse>&) {
+            // One that could not be told is gone, or hears it by its lease.
+            Enter([&] { membership_.NoteTold(v1::MEMBER_KIND_SERVER, id); });
+          });
+    });
+  }
+}
+
+// State.
+
+bool Coordinator::ended() const {
+  return state_ == v1::JOB_STATE_DONE || state_ == v1::JOB_STATE_STOPPED ||
+         state_ == v1::JOB_STATE_FAILED;
+}
+
+void Coordinator::SetState(v1::JobState state) {
+  state_ = state;
+  state_since_ms_ = clock_.NowMs();
+  ++change_count_;
+  PersistStatus();
+  const std::string message = Message();
+  Log(absl::StrCat("the job is ", v1::JobState_Name(state).substr(10),
+                   message.empty() ? "" : ": ", message));
+}
+
+void Coordinator::Log(std::string sentence) {
+  control_executor_->Post(
+      [log = &log_, sentence = std::move(sentence)] { (*log)(sentence); });
+}
+
+void Coordinator::Persist(absl::string_view key, std::string bytes) {
+  io_executor_->Post([this, key, bytes = std::move(bytes)] {
+    const absl::Status status = metadata_.Put(key, bytes).status();
+    if (!status.ok()) {
+      Enter([&] {
+        Log(absl::StrCat("the coordinator's state was not saved: ",
+                         status.message()));
+      });
+    }
+  });
+}
+
+void Coordinator::PersistStatus() {
+  v1::JobStatus status;
+  status.set_job_id(options_.job.job_id());
+  status.set_state(state_);
+  status.set_message(std::string(failure_.message()));
+  status.set_step(progress_.step());
+  status.set_total_steps(options_.job.total_steps());
+  status.set_checkpoint(newest_.path);
+  status.set_checkpoint_digest(newest_.state_digest);
+  status.set_checkpoint_step(newest_.step);
+  Persist(kStatusKey, status.SerializeAsString());
+}
+
+}  // namespace selari

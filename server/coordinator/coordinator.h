@@ -1,0 +1,184 @@
+// Coordinator: the control plane of one job. Members join and keep leases;
+// when all servers are there, it places the shards and has them initialised or
+// restored; it follows the workers' progress, takes checkpoints, and ends the
+// job. It knows no RPC: CoordinatorService and cli's LocalCoordinatorClient
+// are its two callers, ShardControl its way to the servers.
+//
+//   JOINING -> INITIALIZING -> RUNNING -> FINISHING -> DONE
+//                                |
+//                                +-> STOPPING -> STOPPED        any -> FAILED
+//
+// It never waits in silence: JobStatus.message says who is missing, since when
+// and when the coordinator gives up, and the same goes to `log` within 5 s.
+//
+// Thread safety: all methods from any thread. None blocks. Time passes only
+// in Tick().
+
+#ifndef SELARI_SERVER_COORDINATOR_COORDINATOR_H_
+#define SELARI_SERVER_COORDINATOR_COORDINATOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/clock.h"
+#include "common/executor.h"
+#include "common/mutex.h"
+#include "selari/v1/coordinator_service.pb.h"
+#include "selari/v1/job.pb.h"
+#include "server/coordinator/checkpoint_orchestrator.h"
+#include "server/coordinator/checkpoint_store.h"
+#include "server/coordinator/job_progress.h"
+#include "server/coordinator/membership.h"
+#include "server/coordinator/metadata_store.h"
+#include "server/shard_control/shard_control.h"
+
+namespace selari {
+
+class Coordinator {
+ public:
+  struct Options {
+    // With every default filled in, cluster.servers >= 1 and
+    // cluster.workers >= 1.
+    v1::ResolvedJob job;
+    // What to go on from; an empty path for initial values.
+    PublishedCheckpoint resume;
+  };
+  struct Environment {
+    const Clock* clock = nullptr;            // borrowed
+    MetadataStore* metadata = nullptr;       // borrowed
+    CheckpointStore* checkpoints = nullptr;  // borrowed
+    ShardControlFactory make_control;
+    // For calls to servers and callbacks, and for what blocks on the disk.
+    std::unique_ptr<Executor> control_executor;
+    std::unique_ptr<Executor> io_executor;
+    // Told one sentence at a time, for people. Called from any thread.
+    std::function<void(absl::string_view)> log;
+  };
+  template <class Response>
+  using Done = std::function<void(absl::StatusOr<Response>)>;
+
+  // Keys of the metadata store: a serialised ResolvedJob, ShardMap, and
+  // JobStatus without metrics.
+  static constexpr absl::string_view kJobKey = "job";
+  static constexpr absl::string_view kShardMapKey = "shard_map";
+  static constexpr absl::string_view kStatusKey = "status";
+
+  // Writes the job into the metadata store; errors of that store.
+  static absl::StatusOr<std::unique_ptr<Coordinator>> Create(
+      Options options, Environment environment);
+  // Open requests end with CANCELLED.
+  ~Coordinator();
+
+  // The methods of selari.v1.CoordinatorService; see there for their errors.
+  absl::StatusOr<v1::RegisterServerResponse> RegisterServer(
+      const v1::RegisterServerRequest& request);
+  absl::StatusOr<v1::RegisterWorkerResponse> RegisterWorker(
+      const v1::RegisterWorkerRequest& request);
+  absl::StatusOr<v1::RenewLeaseResponse> RenewLease(
+      const v1::RenewLeaseRequest& request);
+  absl::StatusOr<v1::GetShardMapResponse> GetShardMap() const;
+  v1::GetJobResponse GetJob() const;
+  v1::JobStatus GetJobStatus() const;
+  absl::StatusOr<v1::ReportProgressResponse> ReportProgress(
+      const v1::ReportProgressRequest& request);
+  // `done` is called once, on the control executor.
+  void SaveCheckpoint(Done<v1::SaveCheckpointResponse> done);
+  void StopJob(Done<v1::StopJobResponse> done);
+
+  // Ends leases and waits that are over. Call it about every 100 ms.
+  void Tick();
+
+  // Ends the job as FAILED, e.g. when a process of it could not be started.
+  // No effect on a job that has ended.
+  void FailJob(const absl::Status& why);
+
+  // Rises with every change of what GetJobStatus answers, silent_ms and
+  // seconds in messages apart.
+  int64_t change_count() const;
+  v1::JobState state() const;
+  // True when the job has ended and every live member has heard of it.
+  bool members_know_the_end() const;
+  // Of a job that has ended: OK for DONE and STOPPED, otherwise why it failed.
+  absl::Status result() const;
+
+ private:
+  Coordinator(Options options, Environment environment);
+
+  // Everything below runs under mu_, through these two doors.
+  void Enter(const std::function<void()>& event);
+  CheckpointOrchestrator::Environment OrchestratorEnvironment(
+      CheckpointStore* store);
+
+  bool ended() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void SetState(v1::JobState state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Fail(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Log(std::string sentence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Persist(absl::string_view key, std::string bytes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void PersistStatus() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  absl::Status CheckInstructionSet(v1::InstructionSet level,
+                                   absl::string_view member) const;
+  absl::Status CheckWorker(const v1::RegisterWorkerRequest& request) const;
+  void MaybeInitialize() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AssignShards(size_t server) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnAssigned(size_t server, const absl::Status& status)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void FailLostServer(const Member& server) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnLeaseEnded(const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void GiveUpIfTooLate(v1::MemberKind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Whether the job cannot go on without a worker that registers.
+  bool needs_workers() const;
+
+  void Finish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnLastCheckpoint(v1::JobState end_state,
+                        const absl::StatusOr<PublishedCheckpoint>& published)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void EndServers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // One sentence on what is waited for; empty when nothing is.
+  std::string DescribeWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::string Message() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void DescribeMembers(v1::JobStatus* status) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Constant after construction.
+  const Options options_;
+  const v1::Cluster& cluster_;  // of options_.job
+  const Clock& clock_;
+  MetadataStore& metadata_;
+  const ShardControlFactory make_control_;
+  const std::function<void(absl::string_view)> log_;
+
+  mutable Mutex mu_;
+  bool ending_ ABSL_GUARDED_BY(mu_) = false;
+  v1::JobState state_ ABSL_GUARDED_BY(mu_) = v1::JOB_STATE_JOINING;
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);
+  absl::Status checkpoint_error_ ABSL_GUARDED_BY(mu_);
+  Membership membership_ ABSL_GUARDED_BY(mu_);
+  JobProgress progress_ ABSL_GUARDED_BY(mu_);
+  v1::ShardMap shard_map_ ABSL_GUARDED_BY(mu_);
+  // By index in shard_map_.servers; destroyed before the rest.
+  std::vector<std::unique_ptr<ShardControl>> controls_ ABSL_GUARDED_BY(mu_);
+  std::vector<bool> assigned_ ABSL_GUARDED_BY(mu_);
+  PublishedCheckpoint newest_ ABSL_GUARDED_BY(mu_);
+  CheckpointOrchestrator orchestrator_ ABSL_GUARDED_BY(mu_);
+  int64_t change_count_ ABSL_GUARDED_BY(mu_) = 1;
+  int64_t state_since_ms_ ABSL_GUARDED_BY(mu_);
+  int64_t wait_logged_ms_ ABSL_GUARDED_BY(mu_);
+
+  // Own synchronisation. Ended first by the destructor.
+  std::unique_ptr<Executor> control_executor_;
+  std::unique_ptr<Executor> io_executor_;
+};
+
+}  // namespace selari
+
+#endif  // SELARI_SERVER_COORDINATOR_COORDINATOR_H_

@@ -1,0 +1,121 @@
+// The reading half of Coordinator: what it answers about itself.
+
+#include "absl/strings/str_cat.h"
+#include "server/coordinator/coordinator.h"
+#include "server/coordinator/wait_text.h"
+
+namespace selari {
+
+std::string Coordinator::DescribeWait() const {
+  const WaitLimits limits{clock_.NowMs(),
+                          int64_t{1000} * cluster_.join_timeout_s()};
+  switch (state_) {
+    case v1::JOB_STATE_JOINING:
+      return MissingText(membership_.Missing(v1::MEMBER_KIND_SERVER),
+                         cluster_.servers(), limits);
+    case v1::JOB_STATE_INITIALIZING: {
+      std::vector<const Member*> waiting;
+      for (size_t i = 0; i < assigned_.size(); ++i) {
+        if (!assigned_[i]) {
+          waiting.push_back(&membership_.members(v1::MEMBER_KIND_SERVER)[i]);
+        }
+      }
+      return absl::StrCat(
+          "waits for ", MemberNames(waiting),
+          options_.resume.path.empty() ? " to initialise" : " to restore",
+          " the shards, ", (limits.now_ms - state_since_ms_) / 1000,
+          " s so far; gives up when the lease ends");
+    }
+    case v1::JOB_STATE_RUNNING: {
+      const auto missing = membership_.Missing(v1::MEMBER_KIND_WORKER);
+      return missing.empty() || !needs_workers()
+                 ? ""
+                 : MissingText(missing, cluster_.workers(), limits);
+    }
+    case v1::JOB_STATE_STOPPING:
+    case v1::JOB_STATE_FINISHING:
+      return absl::StrCat("saves the last checkpoint: ",
+                          orchestrator_.Describe());
+    default:
+      return "";
+  }
+}
+
+std::string Coordinator::Message() const {
+  if (state_ == v1::JOB_STATE_FAILED) {
+    return std::string(failure_.message());
+  }
+  const std::string wait = DescribeWait();
+  return wait.empty() ? std::string(checkpoint_error_.message()) : wait;
+}
+
+v1::JobStatus Coordinator::GetJobStatus() const {
+  MutexLock lock(&mu_);
+  v1::JobStatus status;
+  status.set_job_id(options_.job.job_id());
+  status.set_state(state_);
+  status.set_message(Message());
+  status.set_total_steps(options_.job.total_steps());
+  status.set_checkpoint(newest_.path);
+  status.set_checkpoint_digest(newest_.state_digest);
+  status.set_checkpoint_step(newest_.step);
+  progress_.Describe(&status);
+  DescribeMembers(&status);
+  return status;
+}
+
+void Coordinator::DescribeMembers(v1::JobStatus* status) const {
+  const int64_t now_ms = clock_.NowMs();
+  for (const v1::MemberKind kind :
+       {v1::MEMBER_KIND_SERVER, v1::MEMBER_KIND_WORKER}) {
+    for (const Member& member : membership_.members(kind)) {
+      v1::MemberStatus* entry = status->add_members();
+      entry->set_kind(kind);
+      entry->set_member_id(member.id);
+      entry->set_address(member.address);
+      entry->set_alive(member.alive);
+      entry->set_silent_ms(now_ms - (member.ever_joined()
+                                         ? member.last_heard_ms
+                                         : member.missing_since_ms));
+      if (kind == v1::MEMBER_KIND_WORKER) {
+        const JobProgress::WorkerProgress& worker = progress_.worker(member.id);
+        entry->set_step(worker.step);
+        *entry->mutable_totals() = worker.totals;
+        entry->set_finished(worker.finished);
+      }
+    }
+  }
+}
+
+int64_t Coordinator::change_count() const {
+  MutexLock lock(&mu_);
+  return change_count_;
+}
+
+v1::JobState Coordinator::state() const {
+  MutexLock lock(&mu_);
+  return state_;
+}
+
+bool Coordinator::members_know_the_end() const {
+  MutexLock lock(&mu_);
+  if (!ended()) {
+    return false;
+  }
+  for (const v1::MemberKind kind :
+       {v1::MEMBER_KIND_SERVER, v1::MEMBER_KIND_WORKER}) {
+    for (const Member& member : membership_.members(kind)) {
+      if (member.alive && !member.knows_the_end) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+absl::Status Coordinator::result() const {
+  MutexLock lock(&mu_);
+  return failure_;
+}
+
+}  // namespace selari
