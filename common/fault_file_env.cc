@@ -166,11 +166,17 @@ void FaultFileEnv::DenyWrites(absl::string_view path) {
   denied_ = Normal(path);
 }
 
-void FaultFileEnv::Crash(CrashOptions options) {
+void FaultFileEnv::ClearFaults() {
   MutexLock lock(&mu_);
   calls_until_failure_ = -1;
+  fault_hit_ = false;
   capacity_bytes_ = -1;
   denied_.clear();
+}
+
+void FaultFileEnv::Crash(CrashOptions options) {
+  ClearFaults();
+  MutexLock lock(&mu_);
   ++life_;
   std::mt19937_64 random(options.seed);
   LoseUnsynced(root_.get(), options.seed == 0 ? nullptr : &random);

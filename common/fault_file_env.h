@@ -6,8 +6,11 @@
 //   FaultFileEnv env;
 //   for (int64_t n = 0;; ++n) {        // Every call fails once.
 //     env.FailCall({.call = n, .error = EIO});
-//     ... act, expect an error, look at what is left ...
-//     if (!env.fault_hit()) break;     // Fewer than n + 1 calls were made.
+//     ... act ...
+//     const bool hit = env.fault_hit();
+//     env.ClearFaults();
+//     ... expect an error if hit, look at what is left ...
+//     if (!hit) break;                 // Fewer than n + 1 calls were made.
 //   }
 //
 // Calls of the env and of its files count, but not size() and destructors. "a",
@@ -64,8 +67,11 @@ class FaultFileEnv final : public FileEnv {
   // Changes of this path and below fail with EACCES. Empty: allowed again.
   void DenyWrites(absl::string_view path);
 
-  // Lets go of every fault above, and of each file that is open: its later
-  // calls fail with EIO.
+  // Lets go of every fault above.
+  void ClearFaults();
+
+  // ClearFaults, loses what is not synced, and lets go of each file that is
+  // open: its later calls fail with EIO.
   void Crash(CrashOptions options);
 
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(

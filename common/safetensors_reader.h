@@ -32,6 +32,9 @@ class SafetensorsReader {
   // The prefix and JSON as they stand in the file, for a checksum of it all.
   const std::string& header_bytes() const { return header_bytes_; }
 
+  // Bytes of the whole file.
+  int64_t size_bytes() const { return file_->size(); }
+
   int64_t data_bytes() const {
     return file_->size() - static_cast<int64_t>(header_bytes_.size());
   }

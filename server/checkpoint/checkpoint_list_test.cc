@@ -1,0 +1,98 @@
+#include "server/checkpoint/checkpoint_list.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "common/fault_file_env.h"
+#include "common/file_env.h"
+#include "gtest/gtest.h"
+#include "server/checkpoint/checkpoint_fixture.h"
+#include "server/checkpoint/describe.h"
+
+namespace selari {
+namespace {
+
+void FlipLastBit(FileEnv& env, const std::string& path) {
+  std::string bytes = *ReadFile(env, path, 1 << 20);
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  ASSERT_TRUE(WriteFileAtomically(env, path, bytes).ok());
+}
+
+TEST(CheckpointListTest, MissingFolderIsAnEmptyList) {
+  FaultFileEnv env;
+  EXPECT_TRUE(ListCheckpoints(env, "c")->empty());
+  EXPECT_TRUE(absl::IsNotFound(FindLatestCheckpoint(env, "c").status()));
+}
+
+TEST(CheckpointListTest, VerifyTellsEveryDamagedFile) {
+  FaultFileEnv env;
+  const std::string dir = *WriteExample(env, "c", {});
+  FlipLastBit(env, dir + "/shard-00000.safetensors");
+  FlipLastBit(env, dir + "/shard-00002.safetensors");
+  const VerifyReport report = VerifyCheckpoint(env, dir);
+  EXPECT_TRUE(absl::IsDataLoss(report.status));
+  ASSERT_EQ(report.problems.size(), 2u);
+  EXPECT_TRUE(absl::StrContains(report.problems[1], "shard-00002"));
+  EXPECT_TRUE(report.state_digest.empty());
+  EXPECT_TRUE(absl::StrContains(DescribeVerification(dir, report),
+                                report.problems[0] + "\n"));
+}
+
+TEST(CheckpointListTest, LatestPassesOverTheDamagedAndSaysSo) {
+  FaultFileEnv env;
+  for (int64_t step : {1, 2, 3}) {
+    ASSERT_TRUE(WriteExample(env, "c", {.step = step}).ok());
+  }
+  EXPECT_EQ(FindLatestCheckpoint(env, "c")->step, 3);
+  FlipLastBit(env, "c/step-000000003/shard-00001.safetensors");
+  ASSERT_TRUE(env.RemoveFile("c/step-000000002/MANIFEST.textproto").ok());
+  const auto latest = FindLatestCheckpoint(env, "c");
+  ASSERT_TRUE(latest.ok()) << latest.status();
+  EXPECT_EQ(latest->path, "c/step-000000001");
+  ASSERT_EQ(latest->skipped.size(), 2u);
+  EXPECT_TRUE(absl::StrContains(latest->skipped[0], "shard-00001"));
+  FlipLastBit(env, "c/step-000000001/shard-00001.safetensors");
+  EXPECT_TRUE(absl::IsDataLoss(FindLatestCheckpoint(env, "c").status()));
+}
+
+TEST(CheckpointListTest, TableShowsWholeAndDamaged) {
+  FaultFileEnv env;
+  EXPECT_EQ(DescribeCheckpoints("c", *ListCheckpoints(env, "c")),
+            "There is no checkpoint in \"c\".\n");
+  ASSERT_TRUE(WriteExample(env, "c", {.step = 1234567890123}).ok());
+  ASSERT_TRUE(WriteExample(env, "c", {.step = 8}).ok());
+  ASSERT_TRUE(env.RemoveFile("c/step-000000008/MANIFEST.textproto").ok());
+  const std::string table =
+      DescribeCheckpoints("c", *ListCheckpoints(env, "c"));
+  EXPECT_TRUE(absl::StrContains(table, "2023-11-14 22:13:20")) << table;
+  EXPECT_TRUE(absl::StrContains(table, "step-1234567890123\n")) << table;
+  EXPECT_TRUE(absl::StrContains(table, "damaged, see below")) << table;
+  EXPECT_TRUE(absl::StrContains(table, "\nstep 8: no complete checkpoint"))
+      << table;
+}
+
+TEST(CheckpointListTest, WholeCheckpointIsOneSentence) {
+  FaultFileEnv env;
+  const std::string dir = *WriteExample(env, "c", {});
+  const VerifyReport report = VerifyCheckpoint(env, dir);
+  EXPECT_EQ(DescribeVerification(dir, report),
+            "\"c/step-000000007\" is whole: 3 files, " +
+                DescribeBytes(report.size_bytes) + ", digest " +
+                report.state_digest + ".\n");
+}
+
+TEST(DescribeBytesTest, HasThreeOrFourCharactersAndAUnit) {
+  EXPECT_EQ(DescribeBytes(0), "0 B");
+  EXPECT_EQ(DescribeBytes(1023), "1023 B");
+  EXPECT_EQ(DescribeBytes(1024), "1.0 KiB");
+  EXPECT_EQ(DescribeBytes(1048575), "1.0 MiB");
+  EXPECT_EQ(DescribeBytes(int64_t{3} << 29), "1.5 GiB");
+  EXPECT_EQ(DescribeBytes(INT64_MAX), "8.0 EiB");
+}
+
+}  // namespace
+}  // namespace selari

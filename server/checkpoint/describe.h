@@ -1,0 +1,30 @@
+// Checkpoints as text for people: what `selari checkpoint list` and `verify`
+// print. Pure functions.
+
+#ifndef SELARI_SERVER_CHECKPOINT_DESCRIBE_H_
+#define SELARI_SERVER_CHECKPOINT_DESCRIBE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "server/checkpoint/checkpoint_list.h"
+
+namespace selari {
+
+// A table with one line for each checkpoint and a sentence below for each
+// that is damaged. Times are in UTC.
+std::string DescribeCheckpoints(absl::string_view checkpoints_dir,
+                                const std::vector<CheckpointInfo>& checkpoints);
+
+// One sentence if the checkpoint is whole, otherwise one for each problem.
+std::string DescribeVerification(absl::string_view dir,
+                                 const VerifyReport& report);
+
+// "512 B", "1.5 KiB", "2.0 MiB": three or four characters and a unit.
+std::string DescribeBytes(int64_t bytes);
+
+}  // namespace selari
+
+#endif  // SELARI_SERVER_CHECKPOINT_DESCRIBE_H_
