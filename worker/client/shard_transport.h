@@ -2,7 +2,7 @@
 // brings their replies back. Two implementations: GrpcTransport (streams to
 // server processes) and cli's LocalTransport (a ShardHost in this process).
 //
-// Thread safety: Send from one thread at a time; the listener is called from
+// Thread safety: Send and Stats from any thread. The listener is called from
 // the transport's own threads, one call at a time for each shard.
 
 #ifndef SELARI_WORKER_CLIENT_SHARD_TRANSPORT_H_
@@ -27,23 +27,31 @@ class ShardTransport {
    public:
     virtual ~Listener() = default;
     virtual void OnReplies(std::vector<ShardReply> replies) = 0;
-    // The connection to these shards was lost and is there again: whatever
-    // they have not answered must be sent again.
-    virtual void OnReconnected(const std::vector<int32_t>& shards) = 0;
+    // A connection to these shards is there, for the first time or again.
+    // Returns, in order, all that they have not answered: it goes out before
+    // whatever Send is given from now on.
+    virtual std::vector<ShardRequest> OnConnected(
+        const std::vector<int32_t>& shards) = 0;
     // The transport gave up on some shards; nothing more will come from them.
+    // At most one call.
     virtual void OnFailed(const absl::Status& status) = 0;
   };
 
   virtual ~ShardTransport() = default;
 
   // Connects to every shard; waits at most `timeout_ms`. UNAVAILABLE names
-  // the servers that are missing. `listener` outlives Stop().
+  // the servers that are missing; a refusal (other job, restarted server) is
+  // returned at once. `listener` outlives Stop(). Call once.
   virtual absl::Status Start(Listener* listener, int64_t timeout_ms) = 0;
-  // Takes requests for any shards. Order is kept for each shard. May block
-  // while the send window is full. Requests sent while a connection is down
-  // are dropped: OnReconnected asks for them again.
+  // Takes requests for any shards, without blocking. Order is kept for each
+  // shard. Requests sent while a connection is down are dropped: OnConnected
+  // asks for them again.
   virtual void Send(std::vector<ShardRequest> requests) = 0;
-  // Ends all connections; no call of the listener follows.
+  // Blocks while the pushes that some server has not answered exceed the
+  // window it grants. Not from a listener's call, whose replies it waits for.
+  virtual void WaitForWindow() = 0;
+  // Ends all connections; no call of the listener follows. Not from a
+  // listener's call.
   virtual void Stop() = 0;
   virtual TransportStats Stats() const = 0;
 };
