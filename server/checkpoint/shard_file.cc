@@ -241,6 +241,7 @@ absl::StatusOr<v1::ShardFile> WriteShardFile(FileEnv& env,
   entry.set_shard(snapshot.shard);
   entry.set_file_name(ShardFileName(snapshot.shard));
   entry.set_version(snapshot.version);
+  SELARI_RETURN_IF_ERROR(CreateDirsDurably(env, dir));
   SELARI_ASSIGN_OR_RETURN(
       const std::unique_ptr<TensorFileWriter> writer,
       CreateSafetensorsFile(env, JoinPath(dir, entry.file_name()),

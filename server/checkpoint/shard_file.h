@@ -22,9 +22,9 @@
 
 namespace selari {
 
-// Writes and syncs the file of `snapshot` in `dir`, an existing folder, under
-// the name of its shard. Errors as FileEnv; what is left of the file then is
-// in nobody's manifest. REQUIRES: `snapshot` is of `job`, each chunk has
+// Writes and syncs the file of `snapshot` in `dir`, which is made if missing,
+// under the name of its shard. Errors as FileEnv; what is left of the file
+// then is in nobody's manifest. REQUIRES: `snapshot` is of `job`, each chunk has
 // weights, and all have the same number of slots.
 absl::StatusOr<v1::ShardFile> WriteShardFile(FileEnv& env,
                                              absl::string_view dir,
