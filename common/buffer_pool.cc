@@ -96,9 +96,8 @@ std::shared_ptr<FloatBuffer> BufferPool::Take() {
 void BufferPool::Return(Node* node) {
   Core* const core = node->core;
   node->next = core->returned.load(std::memory_order_relaxed);
-  while (!core->returned.compare_exchange_weak(node->next, node,
-                                               std::memory_order_release,
-                                               std::memory_order_relaxed)) {
+  while (!core->returned.compare_exchange_weak(
+      node->next, node, std::memory_order_release, std::memory_order_relaxed)) {
   }
   Unreference(core);
 }

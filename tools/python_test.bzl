@@ -36,7 +36,8 @@ def python_test(name, main, srcs = [], data = [], args = [], packages = True, ta
         args = ([] if packages else ["--plain"]) + ["$(location %s)" % main] + args,
         data = [main] + srcs + data + (environment if packages else []),
         # Whether the environment can be made is no input that Bazel knows of:
-        # a result with "skipped" must not be remembered.
-        tags = tags + (["external"] if packages else []),
+        # a result with "skipped" must not be remembered. `./selari test` makes
+        # the environment first if it sees the other tag.
+        tags = tags + (["external", "python_packages"] if packages else []),
         **kwargs
     )

@@ -26,6 +26,7 @@ new_project() {
   fake bazel '
     case "$*" in
       *--version*) echo "bazel ${FAKE_BAZEL_VERSION:-4.2.3}"; exit 0 ;;
+      *" query "* | "query "*) exit 0 ;;
       *info*) echo "$FAKE_TESTLOGS"; exit 0 ;;
       *test*) cat "$FAKE_RESULTS"; exit "${FAKE_BAZEL_STATUS:-0}" ;;
     esac

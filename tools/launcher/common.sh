@@ -157,7 +157,7 @@ startup_flags() {
 
 # run_bazel COMMAND ARGS...: in this project, whatever the current folder.
 run_bazel() {
-  local command=$1 workspace flags=() startup=()
+  local command=$1 workspace flags startup
   shift
   [ -n "${BAZEL:-}" ] || choose_bazel
   workspace=$(workspace_without_blanks)
@@ -166,7 +166,9 @@ run_bazel() {
   # shellcheck disable=SC2206
   startup+=(${SELARI_BAZEL_STARTUP_FLAGS:-})
   # shellcheck disable=SC2206
-  flags+=("${BAZEL_COMPATIBILITY[@]}" ${SELARI_BAZEL_FLAGS:-})
+  flags=("${BAZEL_COMPATIBILITY[@]}" ${SELARI_BAZEL_FLAGS:-})
+  # A query builds nothing and refuses flags about building.
+  [ "$command" != query ] || flags=("${BAZEL_COMPATIBILITY[@]}")
   (
     cd "$workspace"
     # Bazel 4 reads no HOME but insists on one.

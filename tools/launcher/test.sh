@@ -24,6 +24,14 @@ mkdir -p "$STATE_DIR"
 log=$(mktemp "$STATE_DIR/test-log.XXXXXX")
 trap 'rm -f "$log"' EXIT
 
+# Made here, where no test's time limit runs; where that fails, the tests that
+# need it say why they are skipped.
+wanted=$(printf '%s\n' "${targets[@]}" | grep -v '^-' | paste -sd' ')
+if [ -n "$(run_bazel query --keep_going --noshow_progress \
+  "attr(tags, python_packages, tests(set($wanted)))" 2>/dev/null)" ]; then
+  "$SELARI_ROOT/tools/venv.sh" >/dev/null || true
+fi
+
 status=0
 run_bazel test --keep_going --noshow_progress --color=no "${flags[@]}" -- \
   "${targets[@]}" 2>&1 | tee "$log" || status=${PIPESTATUS[0]}
