@@ -56,6 +56,7 @@ def isa_cc_library(name, srcs, hdrs = [], deps = [], copts = [], visibility = No
     native.cc_library(
         name = name,
         hdrs = hdrs,
+        testonly = kwargs.get("testonly", False),
         visibility = visibility,
         deps = deps + [":%s_isa_v%d" % (name, level) for level in ISA_LEVELS],
     )
@@ -64,6 +65,7 @@ def isa_cc_library(name, srcs, hdrs = [], deps = [], copts = [], visibility = No
         archive = "%s_isa_v%d_archive" % (name, level)
         native.filegroup(
             name = archive,
+            testonly = kwargs.get("testonly", False),
             srcs = [":%s_isa_v%d" % (name, level)],
             output_group = "archive",
         )

@@ -127,6 +127,7 @@ void RunWindows(const Windows& windows, int64_t count, int64_t cols,
       }
     }
     tile.c = c + p * tile.c_stride;
+    tile.has_epilogue = true;
     tile.epilogue = epilogue;
     if (epilogue.relu_output != nullptr) {
       tile.epilogue.relu_output = epilogue.relu_output + p * tile.c_stride;

@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/cpu_kernels.h"
 #include "kernels/cpu/micro_kernel.h"
+#include "kernels/cpu/pack.h"
 #include "kernels/cpu/vec.h"
 
 namespace selari {
@@ -11,14 +12,20 @@ namespace SELARI_ISA_NAMESPACE {
 
 namespace {
 
-// Depth of one block: a panel of B, 48 columns wide, is then 96 KiB and stays
-// in the second-level cache while all rows of A pass by. Bits do not depend on
-// it.
-constexpr int64_t kDepthBlock = 512;
+// How a product is cut, after Goto and van de Geijn ("Anatomy of high-
+// performance matrix multiplication", 2008): a block of B, at most 256 by 1536
+// floats (1.5 MiB), stays in the second-level cache while all rows of A pass
+// by; a strip of A, 8 by 256, stays in the first-level cache while the panels
+// of that block pass by. No bit depends on these numbers.
+constexpr int64_t kDepthBlock = 256;
+constexpr int64_t kGroupPanels = 32;
+constexpr int64_t kPanelColsMax = kTileVecs * kVecFloats;
 
-// Copying a panel of B pays when this many rows use it: strided rows of B cost
-// a page walk each.
+// Copying B or A pays when the copy is used by this many strips or panels.
 constexpr int64_t kPackRows = 4 * kTileRows;
+constexpr int64_t kPackCols = 2 * kPanelColsMax;
+
+int64_t Min(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // The three products as one: element (r, k) of A lies at r·a_row + k·a_depth,
 // element (k, j) of B at k·b_depth + j·b_col.
@@ -33,94 +40,118 @@ struct Product {
   float* c;
   int64_t c_stride;
   bool accumulate;
+  bool has_epilogue;
   GemmEpilogue epilogue;
   float* workspace;
 };
 
+// A few columns of a block of B, as the tiles read them.
+struct Panel {
+  int64_t col;
+  int64_t cols;
+  const float* b;
+  int64_t stride;
+};
+
 int64_t WorkspaceFloats(const GemmShape& shape) {
-  const int64_t depth = shape.depth < kDepthBlock ? shape.depth : kDepthBlock;
-  // atb_leaves copies the edge at full depth.
-  const int64_t panel = depth * kTileVecs * kVecFloats;
-  const int64_t edge = shape.depth * kVecFloats;
-  return panel > edge ? panel : edge;
+  // One strip of A and one group of B. atb_leaves takes the whole depth at
+  // once.
+  const int64_t cols =
+      Min(RoundUp(shape.cols, kVecFloats), kGroupPanels * kPanelColsMax);
+  return shape.depth * (kTileRows + cols);
 }
 
-// Writes a (depth, cols) part of B row by row to `packed`, whose rows are
-// padded with zeros to a multiple of a vector. Returns the row length.
-int64_t PackPanel(const float* b, int64_t b_depth, int64_t b_col, int64_t depth,
-                  int64_t cols, float* __restrict packed) {
-  const int64_t padded = RoundUp(cols, kVecFloats);
-  for (int64_t k = 0; k < depth; ++k) {
-    const float* row = b + k * b_depth;
-    float* out = packed + k * padded;
-    if (b_col == 1) {
-      for (int64_t j = 0; j < cols; ++j) {
-        out[j] = row[j];
-      }
-    } else {
-      for (int64_t j = 0; j < cols; ++j) {
-        out[j] = row[j * b_col];
-      }
+// The panels of B for depth indices [k, k + depth) from column `col` on, copied
+// to `packed` where that pays or is needed. Returns the end of the columns.
+int64_t MakePanels(const Product& product, int64_t k, int64_t depth,
+                   int64_t col, float* packed, Panel* panels, int* count) {
+  *count = 0;
+  while (col < product.shape.cols && *count < kGroupPanels) {
+    const int64_t cols = PanelCols(product.shape.cols - col);
+    const MatrixPart part = {
+        product.b + k * product.b_depth + col * product.b_col, product.b_depth,
+        product.b_col, depth, cols};
+    Panel panel = {col, cols, part.begin, product.b_depth};
+    if (product.b_col != 1 || cols % kVecFloats != 0 ||
+        (product.shape.rows >= kPackRows && product.b_depth > cols)) {
+      panel.stride = PackPanel(part, packed);
+      panel.b = packed;
+      packed += depth * panel.stride;
     }
-    for (int64_t j = cols; j < padded; ++j) {
-      out[j] = 0.0f;
-    }
+    panels[(*count)++] = panel;
+    col += cols;
   }
-  return padded;
+  return col;
 }
 
-// All rows of C against one panel of B, for depth indices [k, k + depth).
-void RunPanel(const Product& product, int64_t first_col, int64_t cols,
-              int64_t k, int64_t depth) {
+// Points the tile's rows at `rows` rows of A, copied to `packed` first where
+// that pays.
+void PointAtRows(const Product& product, int64_t r, int64_t rows, int64_t k,
+                 int64_t depth, float* packed, Tile* tile) {
+  const float* a = product.a + r * product.a_row + k * product.a_depth;
+  int64_t row_stride = product.a_row;
+  tile->depth.step = product.a_depth;
+  if (product.a_depth != 1 && product.shape.cols >= kPackCols) {
+    PackRows(a, product.a_depth, depth, rows, packed);
+    a = packed;
+    row_stride = 1;
+    tile->depth.step = kTileRows;
+  }
+  for (int64_t i = 0; i < rows; ++i) {
+    tile->a_rows[i] = a + i * row_stride;
+  }
+}
+
+GemmEpilogue EpilogueAt(const GemmEpilogue& epilogue, int64_t at, int64_t col) {
+  GemmEpilogue moved = epilogue;
+  if (moved.bias != nullptr) {
+    moved.bias += col;
+  }
+  if (moved.relu_output != nullptr) {
+    moved.relu_output += at;
+  }
+  return moved;
+}
+
+// All rows of C against some panels, for depth indices [k, k + depth).
+void RunPanels(const Product& product, int64_t k, int64_t depth,
+               const Panel* panels, int panel_count, float* packed_a) {
   Tile tile;
   tile.depth.length = depth;
-  tile.depth.step = product.a_depth;
-  tile.b = product.b + k * product.b_depth + first_col * product.b_col;
-  tile.b_stride = product.b_depth;
   tile.c_stride = product.c_stride;
   tile.accumulate = product.accumulate || k > 0;
-  if (product.b_col != 1 || cols % kVecFloats != 0 ||
-      (product.shape.rows > kPackRows && product.b_depth > cols)) {
-    tile.b_stride = PackPanel(tile.b, product.b_depth, product.b_col, depth,
-                              cols, product.workspace);
-    tile.b = product.workspace;
-  }
-  const bool last = k + depth == product.shape.depth;
+  tile.has_epilogue = product.has_epilogue && k + depth == product.shape.depth;
   for (int64_t r = 0; r < product.shape.rows; r += kTileRows) {
-    const int64_t left = product.shape.rows - r;
-    const int64_t rows = left < kTileRows ? left : kTileRows;
-    const float* a = product.a + r * product.a_row + k * product.a_depth;
-    for (int64_t i = 0; i < rows; ++i) {
-      tile.a_rows[i] = a + i * product.a_row;
-    }
-    const int64_t at = r * product.c_stride + first_col;
-    tile.c = product.c + at;
-    if (last) {
-      tile.epilogue = product.epilogue;
-      if (tile.epilogue.bias != nullptr) {
-        tile.epilogue.bias += first_col;
+    const int64_t rows = Min(product.shape.rows - r, kTileRows);
+    PointAtRows(product, r, rows, k, depth, packed_a, &tile);
+    for (int i = 0; i < panel_count; ++i) {
+      const Panel& panel = panels[i];
+      const int64_t at = r * product.c_stride + panel.col;
+      tile.b = panel.b;
+      tile.b_stride = panel.stride;
+      tile.c = product.c + at;
+      if (tile.has_epilogue) {
+        tile.epilogue = EpilogueAt(product.epilogue, at, panel.col);
       }
-      if (tile.epilogue.relu_output != nullptr) {
-        tile.epilogue.relu_output += at;
-      }
+      RunAnyTile(rows, panel.cols, tile);
     }
-    RunAnyTile(rows, cols, tile);
   }
 }
 
 void Run(const Product& product) {
-  const GemmShape& shape = product.shape;
+  float* const packed_a = product.workspace;
+  Panel panels[kGroupPanels];
+  int panel_count = 0;
   int64_t k = 0;
   do {  // once for depth 0: C is then 0, or kept, and the epilogue applied
-    const int64_t left = shape.depth - k;
-    const int64_t depth = left < kDepthBlock ? left : kDepthBlock;
-    for (int64_t col = 0; col < shape.cols;) {
-      const int64_t cols = PanelCols(shape.cols - col);
-      RunPanel(product, col, cols, k, depth);
-      col += cols;
+    const int64_t depth = Min(product.shape.depth - k, kDepthBlock);
+    float* const packed_b = packed_a + depth * kTileRows;
+    for (int64_t col = 0; col < product.shape.cols;) {
+      col = MakePanels(product, k, depth, col, packed_b, panels, &panel_count);
+      RunPanels(product, k, depth, panels, panel_count, packed_a);
     }
     k += depth;
-  } while (k < shape.depth);
+  } while (k < product.shape.depth);
 }
 
 int64_t StrideOr(int64_t stride, int64_t dense) {
@@ -136,6 +167,8 @@ Product MakeProduct(const GemmArgs& args) {
   product.c_stride = StrideOr(args.c_stride, args.shape.cols);
   product.accumulate = args.accumulate;
   product.epilogue = args.epilogue;
+  product.has_epilogue = args.epilogue.bias != nullptr || args.epilogue.relu ||
+                         args.epilogue.relu_output != nullptr;
   product.workspace = args.workspace;
   product.a_row = StrideOr(args.a_stride, args.shape.depth);
   product.a_depth = 1;
@@ -160,102 +193,82 @@ void Atb(const GemmArgs& args) {
   Run(product);
 }
 
-// Adds up tiles along the tree of tree_sum.h, like a binary counter: after i
-// tiles, the stack holds one partial sum per set bit of i.
-class TileStack {
- public:
-  explicit TileStack(int64_t floats) : floats_(floats) {}
+// log2(kLeafCountMax) + 1 partial sums and the leaf at work.
+constexpr int kStackMax = 14;
 
-  float* Next() { return tiles_[height_]; }
-
-  // The tile at Next() is complete.
-  void Push() {
-    ++height_;
-    ++count_;
-    for (int64_t bit = count_; bit % 2 == 0; bit /= 2) {
-      AddTopTwo();
-    }
-  }
-
-  // Adds what is left, right to left, and returns the sum.
-  const float* Finish() {
-    while (height_ > 1) {
-      AddTopTwo();
-    }
-    return tiles_[0];
-  }
-
- private:
-  static constexpr int kHeightMax = 14;  // log2(kLeafCountMax) + 2
-
-  void AddTopTwo() {
-    --height_;
-    float* __restrict left = tiles_[height_ - 1];
-    const float* __restrict right = tiles_[height_];
-    for (int64_t i = 0; i < floats_; i += kVecFloats) {
-      Store(left + i, Load(left + i) + Load(right + i));
-    }
-  }
-
-  const int64_t floats_;
-  int64_t count_ = 0;
-  int height_ = 0;
-  alignas(64) float tiles_[kHeightMax][kTileFloats];
-};
-
-// One tile of C: every leaf's chain, then the tree.
+// One tile of C: every leaf's chain, then the tree of tree_sum.h. The tree is
+// walked like a binary counter: after i leaves, the stack holds one partial sum
+// per set bit of i. A leaf that completes nodes adds them to its own sums while
+// these are still in registers.
 void RunLeavesTile(const GemmLeavesArgs& args, int64_t rows, int64_t cols,
                    const Tile& first) {
-  const int64_t padded = RoundUp(cols, kVecFloats);
-  TileStack stack(rows * padded);
+  alignas(64) float stack[kStackMax][kTileFloats];
+  const float* tiles[kStackMax];
+  for (int i = 0; i < kStackMax; ++i) {
+    tiles[i] = stack[i];
+  }
+  const int64_t vecs = RoundUp(cols, kVecFloats) / kVecFloats;
+  int64_t height = 0;
+  Tile tile = first;
   for (int64_t leaf = 0; leaf < args.leaf_count; ++leaf) {
     const int64_t begin = args.leaf_begin[leaf];
-    Tile tile = first;
-    tile.depth.length = args.leaf_begin[leaf + 1] - begin;
-    tile.b += begin * tile.b_stride;
-    for (int64_t i = 0; i < rows; ++i) {
-      tile.a_rows[i] += begin * tile.depth.step;
+    const bool last = leaf + 1 == args.leaf_count;
+    int64_t completed = 0;
+    for (int64_t bits = leaf + 1; bits % 2 == 0; bits /= 2) {
+      ++completed;
     }
-    tile.c = stack.Next();
-    tile.c_stride = padded;
-    RunFullTile(rows, padded / kVecFloats, tile);
-    stack.Push();
+    tile.addend_count = last ? height : completed;
+    height -= tile.addend_count;
+    tile.addends = tiles + height;
+    tile.depth.length = args.leaf_begin[leaf + 1] - begin;
+    tile.b = first.b + begin * first.b_stride;
+    for (int64_t i = 0; i < rows; ++i) {
+      tile.a_rows[i] = first.a_rows[i] + begin * first.depth.step;
+    }
+    const bool direct = last && cols % kVecFloats == 0;
+    tile.c = direct ? first.c : stack[height];
+    tile.c_stride = direct ? first.c_stride : vecs * kVecFloats;
+    RunFullTile(rows, vecs, tile);
+    ++height;
   }
-  const float* sum = stack.Finish();
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < cols; ++j) {
-      first.c[i * first.c_stride + j] = sum[i * padded + j];
+  if (cols % kVecFloats != 0) {
+    for (int64_t i = 0; i < rows; ++i) {
+      for (int64_t j = 0; j < cols; ++j) {
+        first.c[i * first.c_stride + j] = stack[0][i * vecs * kVecFloats + j];
+      }
     }
   }
 }
 
 void AtbLeaves(const GemmLeavesArgs& args) {
-  const GemmShape& shape = args.shape;
-  const int64_t b_stride = StrideOr(args.b_stride, shape.cols);
+  Product product = {};
+  product.shape = args.shape;
+  product.shape.depth = args.leaf_begin[args.leaf_count];
+  product.a = args.a;
+  product.a_row = 1;
+  product.a_depth = StrideOr(args.a_stride, args.shape.rows);
+  product.b = args.b;
+  product.b_depth = StrideOr(args.b_stride, args.shape.cols);
+  product.b_col = 1;
+  const int64_t depth = product.shape.depth;
+  float* const packed_b = args.workspace + depth * kTileRows;
+  Panel panels[kGroupPanels];
+  int panel_count = 0;
   Tile tile;
-  tile.depth.step = StrideOr(args.a_stride, shape.rows);
-  tile.c_stride = StrideOr(args.c_stride, shape.cols);
+  tile.c_stride = StrideOr(args.c_stride, args.shape.cols);
   tile.accumulate = false;
-  for (int64_t col = 0; col < shape.cols;) {
-    const int64_t cols = PanelCols(shape.cols - col);
-    tile.b = args.b + col;
-    tile.b_stride = b_stride;
-    if (cols % kVecFloats != 0) {
-      tile.b_stride =
-          PackPanel(tile.b, b_stride, 1, args.leaf_begin[args.leaf_count], cols,
-                    args.workspace);
-      tile.b = args.workspace;
-    }
-    for (int64_t r = 0; r < shape.rows; r += kTileRows) {
-      const int64_t left = shape.rows - r;
-      const int64_t rows = left < kTileRows ? left : kTileRows;
-      for (int64_t i = 0; i < rows; ++i) {
-        tile.a_rows[i] = args.a + r + i;
+  for (int64_t col = 0; col < args.shape.cols;) {
+    col = MakePanels(product, 0, depth, col, packed_b, panels, &panel_count);
+    for (int64_t r = 0; r < args.shape.rows; r += kTileRows) {
+      const int64_t rows = Min(args.shape.rows - r, kTileRows);
+      PointAtRows(product, r, rows, 0, depth, args.workspace, &tile);
+      for (int i = 0; i < panel_count; ++i) {
+        tile.b = panels[i].b;
+        tile.b_stride = panels[i].stride;
+        tile.c = args.c + r * tile.c_stride + panels[i].col;
+        RunLeavesTile(args, rows, panels[i].cols, tile);
       }
-      tile.c = args.c + r * tile.c_stride + col;
-      RunLeavesTile(args, rows, cols, tile);
     }
-    col += cols;
   }
 }
 

@@ -44,8 +44,15 @@ struct Tile {
   int64_t b_stride;
   float* c;
   int64_t c_stride;
-  bool accumulate;        // start from the old C, else from 0
-  GemmEpilogue epilogue;  // bias and relu_output already moved to this tile
+  bool accumulate;  // start from the old C, else from 0
+  // Tiles of the same rows, dense and as wide as the vectors, that are added to
+  // the finished sums, last one first: addend + sum.
+  const float* const* addends = nullptr;
+  int64_t addend_count = 0;
+  // Applied last, when set. bias and relu_output are already moved to this
+  // tile.
+  bool has_epilogue = false;
+  GemmEpilogue epilogue;
 };
 
 inline Vec ApplyEpilogue(const GemmEpilogue& epilogue, int64_t at, int64_t col,
@@ -76,7 +83,36 @@ inline float ApplyEpilogue(const GemmEpilogue& epilogue, int64_t at,
   return x;
 }
 
-// c(kRows, kVecs vectors) = epilogue(chain over depth of a · b).
+template <int kRows, int kVecs>
+inline void AddAddends(const Tile& tile, Vec (&sums)[kRows][kVecs]) {
+  for (int64_t i = tile.addend_count - 1; i >= 0; --i) {
+    const float* addend = tile.addends[i];
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 3
+      for (int v = 0; v < kVecs; ++v) {
+        sums[r][v] = Load(addend + (r * kVecs + v) * kVecFloats) + sums[r][v];
+      }
+    }
+  }
+}
+
+template <int kRows, int kVecs>
+inline void StoreTile(const Tile& tile, const Vec (&sums)[kRows][kVecs]) {
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) {
+#pragma GCC unroll 3
+    for (int v = 0; v < kVecs; ++v) {
+      const int64_t col = v * kVecFloats;
+      const int64_t at = r * tile.c_stride + col;
+      Store(tile.c + at, tile.has_epilogue
+                             ? ApplyEpilogue(tile.epilogue, at, col, sums[r][v])
+                             : sums[r][v]);
+    }
+  }
+}
+
+// c(kRows, kVecs vectors) = epilogue(addends + chain over depth of a · b).
 template <int kRows, int kVecs>
 void RunTile(const Tile& tile) {
   Vec sums[kRows][kVecs];
@@ -114,14 +150,17 @@ void RunTile(const Tile& tile) {
       offset += step;
     }
   }
-#pragma GCC unroll 8
-  for (int r = 0; r < kRows; ++r) {
-#pragma GCC unroll 3
-    for (int v = 0; v < kVecs; ++v) {
-      const int64_t col = v * kVecFloats;
-      const int64_t at = r * tile.c_stride + col;
-      Store(tile.c + at, ApplyEpilogue(tile.epilogue, at, col, sums[r][v]));
-    }
+  if (tile.addend_count > 0) {
+    AddAddends(tile, sums);
+  }
+  if (tile.has_epilogue) {
+    StoreTile(tile, sums);
+  } else {
+    Tile plain;  // lets the compiler drop every question about the epilogue
+    plain.c = tile.c;
+    plain.c_stride = tile.c_stride;
+    plain.has_epilogue = false;
+    StoreTile(plain, sums);
   }
 }
 
@@ -172,7 +211,7 @@ inline void RunTileAtEdge(int64_t rows, int64_t cols, const Tile& tile) {
   Tile inner = tile;
   inner.c = sums;
   inner.c_stride = vecs * kVecFloats;
-  inner.epilogue = GemmEpilogue();
+  inner.has_epilogue = false;
   if (tile.accumulate) {
     for (int64_t r = 0; r < rows; ++r) {
       for (int64_t j = 0; j < inner.c_stride; ++j) {
@@ -185,8 +224,9 @@ inline void RunTileAtEdge(int64_t rows, int64_t cols, const Tile& tile) {
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t j = 0; j < cols; ++j) {
       const int64_t at = r * tile.c_stride + j;
+      const float sum = sums[r * inner.c_stride + j];
       tile.c[at] =
-          ApplyEpilogue(tile.epilogue, at, j, sums[r * inner.c_stride + j]);
+          tile.has_epilogue ? ApplyEpilogue(tile.epilogue, at, j, sum) : sum;
     }
   }
 }
