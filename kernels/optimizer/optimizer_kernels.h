@@ -137,6 +137,10 @@ struct OptimizerKernels {
   // The sum of min(max(grad, -clip_value), clip_value)^2, in double.
   double (*sum_of_squares)(float clip_value, const float* grad, std::int64_t n);
 
+  // grad = min(max(grad, -clip_value), clip_value) * scale, in place.
+  void (*clip_and_scale)(float clip_value, float scale, float* grad,
+                         std::int64_t n);
+
   // True if no value is NaN or infinite. True for n = 0.
   bool (*all_finite)(const float* values, std::int64_t n);
 };

@@ -312,6 +312,22 @@ TEST(OptimizerSumsTest, LambSumsAgreeWithTheReferenceAndWriteNothing) {
   }
 }
 
+TEST(OptimizerSumsTest, ClipAndScaleIsExactAndStaysInside) {
+  for (const int n : kSizes) {
+    for (const IsaLevel level : SupportedLevels()) {
+      TestArrays arrays(n, static_cast<int>(level));
+      const TestArrays before = arrays;
+      ChooseOptimizerKernels(level).clip_and_scale(
+          0.75f, 0.25f, const_cast<float*>(arrays.View().grad), n);
+      for (int i = 0; i < n; ++i) {
+        EXPECT_EQ(arrays.Element(i).grad,
+                  ClippedReference(before.Element(i).grad, 0.75) * 0.25);
+      }
+      EXPECT_TRUE(arrays.PaddingIsUntouched());
+    }
+  }
+}
+
 TEST(OptimizerSumsTest, AllFiniteFindsOneBadValueAnywhere) {
   for (const IsaLevel level : SupportedLevels()) {
     const OptimizerKernels& kernels = ChooseOptimizerKernels(level);

@@ -6,8 +6,8 @@ namespace selari {
 namespace SELARI_ISA_NAMESPACE {
 
 extern const OptimizerKernels kOptimizerKernels = {
-    Sgd,  HeavyBall, Nesterov, Adagrad,      RmsProp,   RmsPropMomentum,
-    Adam, Lamb,      LambSums, SumOfSquares, AllFinite,
+    Sgd,  HeavyBall, Nesterov, Adagrad,      RmsProp,      RmsPropMomentum,
+    Adam, Lamb,      LambSums, SumOfSquares, ClipAndScale, AllFinite,
 };
 
 }  // namespace SELARI_ISA_NAMESPACE

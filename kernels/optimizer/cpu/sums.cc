@@ -22,6 +22,12 @@ double SumOfSquares(float clip_value, const float* grad, std::int64_t n) {
   return SumOfLanes(lanes);
 }
 
+void ClipAndScale(float clip_value, float scale, float* grad, std::int64_t n) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    grad[i] = Clip(grad[i], clip_value) * scale;
+  }
+}
+
 bool AllFinite(const float* values, std::int64_t n) {
   // Without the sign, NaN and infinity are the largest bit patterns: those
   // whose exponent is all ones. An integer maximum may be taken in any order.
