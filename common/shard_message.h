@@ -92,9 +92,9 @@ struct ReductionPartials {
   std::vector<double> sums;
 };
 
-// A refused push or pull.
+// A refused push, pull or totals.
 struct RequestError {
-  int32_t chunk = 0;
+  int32_t chunk = 0;     // -1 for totals
   int64_t step = 0;      // of the push, or min_version of the pull
   int64_t sequence = 0;  // of the push; 0 for a pull
   absl::Status status;

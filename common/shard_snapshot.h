@@ -44,6 +44,9 @@ struct WorkerClock {
   int64_t sequence = 0;
   // Steps this worker has finished (BOUNDED and ASYNC), >= 0.
   int64_t clock = 0;
+  // The same for each chunk of the shard, in order; `clock` is the least of
+  // them. Empty when all are at `clock`.
+  std::vector<int64_t> chunk_clocks = {};
 };
 
 struct ShardSnapshot {

@@ -34,18 +34,9 @@ FakeShardHost::FakeShardHost(
   if (shards.empty()) {
     return;
   }
-  std::vector<int64_t> counts;
-  for (const auto& tensor : tensors) {
-    counts.push_back(tensor.second);
-  }
-  ChunkLayout::Options options;
-  options.shard_count = 2;
-  auto layout = ChunkLayout::Create(counts, options);
-  SELARI_CHECK(layout.ok());
-  SELARI_CHECK(Initialize(std::make_shared<ShardJob>(FakeJob(tensors, workers),
-                                                     *std::move(layout)),
-                          shards)
-                   .ok());
+  auto job = ShardJob::Create(FakeJob(tensors, workers));
+  SELARI_CHECK(job.ok());
+  SELARI_CHECK(Initialize(*job, shards).ok());
 }
 
 absl::Status FakeShardHost::Initialize(std::shared_ptr<const ShardJob> job,

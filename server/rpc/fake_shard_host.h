@@ -58,6 +58,7 @@ class FakeShardHost final : public ShardHost {
   std::vector<ShardProgress> Pause() override;
   void Resume() override;
   std::vector<ShardProgress> Progress() const override;
+  std::vector<ShardMetrics> Metrics() const override { return {}; }
   void Capture(int64_t step, bool stop, CaptureCallback done) override;
 
  private:

@@ -22,26 +22,10 @@
 #include "absl/status/statusor.h"
 #include "common/shard_message.h"
 #include "common/shard_snapshot.h"
+#include "server/shard/shard_host_types.h"
 #include "server/shard/shard_job.h"
 
 namespace selari {
-
-// Takes the replies for one session. Owned jointly by the host's session and
-// its creator, as replies may be under way when the creator disconnects.
-class ReplySink {
- public:
-  virtual ~ReplySink() = default;
-  // All replies that one run of a shard's queue produced for this session.
-  virtual void OnReplies(std::vector<ShardReply> replies) = 0;
-};
-
-struct ShardProgress {
-  int32_t shard = 0;
-  int64_t min_version = 0;  // updates that every chunk has
-  int64_t max_version = 0;  // updates that some chunk has
-  int64_t state_bytes = 0;  // weights and slots
-  int32_t queue_length = 0;
-};
 
 class ShardHost {
  public:
@@ -62,12 +46,16 @@ class ShardHost {
   // Stops the threads; waiting requests are dropped unanswered.
   virtual ~ShardHost() = default;
 
-  // Hosts `shards` of `job` with their initial values. FAILED_PRECONDITION
-  // when shards of another job are hosted.
+  // Hosts `shards` of `job` with their initial values; blocks until they are
+  // there. A shard that is hosted already stays as it is. FAILED_PRECONDITION
+  // when shards of another job are hosted, INVALID_ARGUMENT for a number that
+  // the job does not have.
   virtual absl::Status Initialize(std::shared_ptr<const ShardJob> job,
                                   const std::vector<int32_t>& shards) = 0;
   // The same with the state of a checkpoint; each snapshot is one shard of
-  // `job` with every chunk of the job's layout. INVALID_ARGUMENT otherwise.
+  // `job` with every chunk of the job's layout. INVALID_ARGUMENT otherwise,
+  // and nothing is changed. A shard that is hosted already goes back to the
+  // snapshot: what waits for it is refused with kStaleIncarnation.
   virtual absl::Status Restore(std::shared_ptr<const ShardJob> job,
                                std::vector<ShardSnapshot> snapshots) = 0;
   // Null before Initialize or Restore.
@@ -88,19 +76,23 @@ class ShardHost {
   virtual void Submit(SessionId session,
                       std::vector<ShardRequest> requests) = 0;
 
-  // BOUNDED: the workers that the bound counts, ascending ids.
+  // BOUNDED: the workers that the bound counts, ascending ids. Until the first
+  // call these are all of the job's.
   virtual void SetWorkers(const std::vector<int32_t>& worker_ids) = 0;
 
   // Waits until no update is under way and none starts until Resume.
   virtual std::vector<ShardProgress> Pause() = 0;
   virtual void Resume() = 0;
   virtual std::vector<ShardProgress> Progress() const = 0;
+  virtual std::vector<ShardMetrics> Metrics() const = 0;
 
   // Calls back once with the snapshots of all hosted shards, each taken when
   // exactly `step` updates were applied to all of its chunks (at once for
-  // step -1). FAILED_PRECONDITION at once when some shard is past `step`.
-  // With `stop`, a shard that was captured refuses later pushes with
-  // kJobStopped.
+  // step -1). FAILED_PRECONDITION at once when some shard is past `step` or
+  // none is hosted; INVALID_ARGUMENT for a step other than -1 unless the job
+  // is SYNC; CANCELLED when a shard goes away before. With `stop`, the shards
+  // refuse, from now on, pushes of `step` or later (step -1: all) and pulls
+  // that need them, with kJobStopped.
   virtual void Capture(int64_t step, bool stop, CaptureCallback done) = 0;
 };
 

@@ -1,0 +1,107 @@
+// ShardRunner: one thread that runs some shards of a ShardHost, and its queue.
+//
+// Two lanes lead to the thread. Requests wait their turn and while the runner
+// is paused. Controls (a session opens, a capture begins) go before all
+// waiting requests and run also while it is paused.
+//
+// Thread safety: public methods from any thread unless they say otherwise.
+
+#ifndef SELARI_SERVER_SHARD_SHARD_RUNNER_H_
+#define SELARI_SERVER_SHARD_SHARD_RUNNER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/types/span.h"
+#include "common/mutex.h"
+#include "common/shard_message.h"
+#include "server/shard/hosted_shard.h"
+#include "server/shard/shard.h"
+#include "server/shard/shard_host_types.h"
+
+namespace selari {
+
+// A client of the host. `open` turns false once.
+struct HostSession {
+  WorkerIdentity worker;
+  std::shared_ptr<ReplySink> sink;
+  std::atomic<bool> open{true};
+};
+
+class ShardRunner {
+ public:
+  // A request that has reserved its place in its shard's queue.
+  struct Item {
+    HostedShard* shard;
+    SessionId session;
+    ShardRequest request;
+  };
+  using Control = std::function<void()>;
+
+  ShardRunner();
+  // Ends the thread; what waits is dropped, controls too.
+  ~ShardRunner();
+  ShardRunner(const ShardRunner&) = delete;
+  ShardRunner& operator=(const ShardRunner&) = delete;
+
+  // Takes over the items.
+  void Submit(absl::Span<Item> items);
+  void Post(Control control);
+  // Waits until no request is being handled; none is until Resume.
+  void Pause();
+  void Resume();
+
+  // The rest belongs to the runner's thread: call it from a Control.
+  // Starts a shard or replaces its machine; all sessions are open to it.
+  void Host(HostedShard* shard, std::unique_ptr<Shard> machine);
+  void OpenSession(SessionId session, std::shared_ptr<HostSession> client);
+  void CloseSession(SessionId session);
+  void SetWorkers(const std::vector<int32_t>& worker_ids);
+  // Replies that a Control may add to.
+  Shard::Replies* replies() { return &replies_; }
+
+ private:
+  struct Client {
+    std::shared_ptr<HostSession> session;
+    std::vector<ShardReply> outbox;
+  };
+
+  void Run();
+  bool WaitForWork(std::vector<Control>* controls);
+  void RunBatch();
+  void Deliver();
+  void PublishAll();
+
+  // Set when the batch in progress should be left for something else.
+  std::atomic<bool> attention_{false};
+  Mutex mu_;
+  CondVar changed_;
+  std::vector<Item> incoming_ ABSL_GUARDED_BY(mu_);
+  std::vector<Control> controls_ ABSL_GUARDED_BY(mu_);
+  bool paused_ ABSL_GUARDED_BY(mu_) = false;
+  bool running_ ABSL_GUARDED_BY(mu_) = false;  // handles requests
+  bool ending_ ABSL_GUARDED_BY(mu_) = false;
+
+  // The runner's thread only.
+  std::vector<Item> batch_;  // taken from incoming_
+  size_t position_ = 0;      // next item of batch_
+  std::vector<HostedShard*> shards_;
+  // Ascending, as later lives of a worker fence earlier ones.
+  std::map<SessionId, Client> clients_;
+  std::optional<std::vector<int32_t>> worker_ids_;
+  Shard::Replies replies_;
+  std::vector<SessionId> touched_;  // clients whose outbox is not empty
+
+  std::thread thread_;  // last: starts when the rest is there
+};
+
+}  // namespace selari
+
+#endif  // SELARI_SERVER_SHARD_SHARD_RUNNER_H_

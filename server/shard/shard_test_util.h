@@ -1,0 +1,54 @@
+// Helpers for tests of the shard.
+
+#ifndef SELARI_SERVER_SHARD_SHARD_TEST_UTIL_H_
+#define SELARI_SERVER_SHARD_SHARD_TEST_UTIL_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/check.h"
+#include "common/shard_message.h"
+#include "selari/v1/job.pb.h"
+#include "server/shard/shard.h"
+#include "server/shard/shard_job.h"
+#include "server/shard/shard_state.h"
+
+namespace selari {
+
+inline FloatSlice MakeSlice(std::vector<float> values) {
+  auto memory = std::make_shared<const std::vector<float>>(std::move(values));
+  return {memory->data(), static_cast<int64_t>(memory->size()), memory};
+}
+
+inline std::vector<float> Values(const FloatSlice& slice) {
+  return {slice.data, slice.data + slice.size};
+}
+
+inline std::vector<float> Values(const FloatBuffer& buffer) {
+  return {buffer.data(), buffer.data() + buffer.size()};
+}
+
+inline std::shared_ptr<const ShardJob> CreateJobOrDie(
+    const v1::ResolvedJob& resolved) {
+  auto job = ShardJob::Create(resolved);
+  SELARI_CHECK(job.ok());
+  return *std::move(job);
+}
+
+// The replies of one kind to one session, in order.
+template <typename T>
+std::vector<T> RepliesTo(SessionId session, const Shard::Replies& replies) {
+  std::vector<T> found;
+  for (const Shard::Reply& reply : replies) {
+    if (reply.session == session && std::holds_alternative<T>(reply.reply)) {
+      found.push_back(std::get<T>(reply.reply));
+    }
+  }
+  return found;
+}
+
+}  // namespace selari
+
+#endif  // SELARI_SERVER_SHARD_SHARD_TEST_UTIL_H_
