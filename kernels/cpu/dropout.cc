@@ -14,37 +14,50 @@ constexpr int kLanes = 16;
 constexpr int kWords = 4;
 constexpr int64_t kGroup = kLanes * kWords;
 
-// Philox4x32-10 (common/random.h) for 16 neighbouring counters at once. Written
-// over arrays so that each line becomes a few vector instructions.
+struct HighLow {
+  Words high;
+  Words low;
+};
+
+// Halves of the products of each word with `factor`.
+inline HighLow Multiply(Words x, uint32_t factor) {
+  constexpr uint64_t kLow = 0xFFFFFFFF;
+  const LongWords factors = LongWords{} + factor;
+  const LongWords pairs = (LongWords)x;
+  const LongWords even = MulEven(pairs, factors);
+  const LongWords odd = MulEven(pairs >> 32, factors);
+  return {(Words)((even >> 32) | (odd & ~kLow)),
+          (Words)((even & kLow) | (odd << 32))};
+}
+
+// Philox4x32-10 (common/random.h) for 16 neighbouring counters, a vector of
+// them at a time; word w of counter l goes to words[16·w + l].
 void PhiloxGroup(RandomKey key, uint32_t first_block, uint64_t sample,
                  uint32_t* __restrict words) {
-  uint32_t x0[kLanes];
-  uint32_t x1[kLanes];
-  uint32_t x2[kLanes];
-  uint32_t x3[kLanes];
-  for (int l = 0; l < kLanes; ++l) {
-    x0[l] = first_block + static_cast<uint32_t>(l);
-    x1[l] = static_cast<uint32_t>(sample);
-    x2[l] = static_cast<uint32_t>(sample >> 32);
-    x3[l] = 0;
-  }
-  for (int round = 0; round < 10; ++round) {
-    for (int l = 0; l < kLanes; ++l) {
-      const uint64_t product0 = uint64_t{0xD2511F53} * x0[l];
-      const uint64_t product1 = uint64_t{0xCD9E8D57} * x2[l];
-      x0[l] = static_cast<uint32_t>(product1 >> 32) ^ x1[l] ^ key.word[0];
-      x1[l] = static_cast<uint32_t>(product1);
-      x2[l] = static_cast<uint32_t>(product0 >> 32) ^ x3[l] ^ key.word[1];
-      x3[l] = static_cast<uint32_t>(product0);
+  constexpr int kStep = static_cast<int>(kVecFloats);
+  for (int lane = 0; lane < kLanes; lane += kStep) {
+    Words x0;
+    for (int l = 0; l < kStep; ++l) {
+      x0[l] = first_block + static_cast<uint32_t>(lane + l);
     }
-    key.word[0] += 0x9E3779B9;
-    key.word[1] += 0xBB67AE85;
-  }
-  for (int l = 0; l < kLanes; ++l) {
-    words[l] = x0[l];
-    words[kLanes + l] = x1[l];
-    words[2 * kLanes + l] = x2[l];
-    words[3 * kLanes + l] = x3[l];
+    Words x1 = Words{} + static_cast<uint32_t>(sample);
+    Words x2 = Words{} + static_cast<uint32_t>(sample >> 32);
+    Words x3 = {};
+    RandomKey round_key = key;
+    for (int round = 0; round < 10; ++round) {
+      const HighLow product0 = Multiply(x0, 0xD2511F53);
+      const HighLow product1 = Multiply(x2, 0xCD9E8D57);
+      x0 = product1.high ^ x1 ^ round_key.word[0];
+      x1 = product1.low;
+      x2 = product0.high ^ x3 ^ round_key.word[1];
+      x3 = product0.low;
+      round_key.word[0] += 0x9E3779B9;
+      round_key.word[1] += 0xBB67AE85;
+    }
+    __builtin_memcpy(words + lane, &x0, sizeof(x0));
+    __builtin_memcpy(words + kLanes + lane, &x1, sizeof(x1));
+    __builtin_memcpy(words + 2 * kLanes + lane, &x2, sizeof(x2));
+    __builtin_memcpy(words + 3 * kLanes + lane, &x3, sizeof(x3));
   }
 }
 

@@ -53,13 +53,11 @@ void SoftmaxCrossEntropy(const SoftmaxCrossEntropyArgs& args) {
 }
 
 void Logistic(const LogisticArgs& args) {
-  SELARI_ELEMENTWISE
   for (int64_t r = 0; r < args.rows; ++r) {
     const float z = args.logits[r];
     const float label = static_cast<float>(args.labels[r]);
     const float e = Exp(z < 0.0f ? z : -z);  // e^−|z|
-    const float denominator = 1.0f + e;
-    const float probability = (z < 0.0f ? e : 1.0f) / denominator;
+    const float probability = (z < 0.0f ? e : 1.0f) / (1.0f + e);
     args.loss[r] = ((z < 0.0f ? 0.0f : z) - z * label) + Log1p(e);
     if (args.grad != nullptr) {
       args.grad[r] = (probability - label) * args.scale;

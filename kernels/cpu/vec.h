@@ -56,6 +56,21 @@ inline Vec ZeroUnlessPositive(Vec selector, Vec x) {
 }
 #endif
 
+// As many 32-bit words as a Vec has floats, and the same bits as 64-bit words.
+typedef uint32_t Words __attribute__((vector_size(sizeof(Vec))));
+typedef uint64_t LongWords __attribute__((vector_size(sizeof(Vec))));
+
+// The 64-bit products of the even-numbered 32-bit words.
+inline LongWords MulEven(LongWords a, LongWords b) {
+#if SELARI_ISA_LEVEL >= 4
+  return (LongWords)_mm512_mul_epu32((__m512i)a, (__m512i)b);
+#elif SELARI_ISA_LEVEL == 3
+  return (LongWords)_mm256_mul_epu32((__m256i)a, (__m256i)b);
+#else
+  return (LongWords)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#endif
+}
+
 // Floats in a Vec.
 constexpr int64_t kVecFloats = sizeof(Vec) / sizeof(float);
 
