@@ -24,8 +24,8 @@ namespace selari {
 
 // Writes and syncs the file of `snapshot` in `dir`, which is made if missing,
 // under the name of its shard. Errors as FileEnv; what is left of the file
-// then is in nobody's manifest. REQUIRES: `snapshot` is of `job`, each chunk has
-// weights, and all have the same number of slots.
+// then is in nobody's manifest. REQUIRES: `snapshot` is of `job`, each chunk
+// has weights, and all have the same number of slots.
 absl::StatusOr<v1::ShardFile> WriteShardFile(FileEnv& env,
                                              absl::string_view dir,
                                              const v1::ResolvedJob& job,
