@@ -16,6 +16,8 @@ printf '%s' "${SELARI_BAZEL_FLAGS:-}" >"$STATE_DIR/building.$$"
 trap 'rm -f "$STATE_DIR/building.$$"' EXIT
 [ -e "$STATE_DIR/built" ] ||
   say "building; the first time takes some minutes"
-run_bazel build //cli:selari ||
+quiet=()
+[ -t 2 ] || quiet=(--noshow_progress --ui_event_filters=-info)
+run_bazel build "${quiet[@]}" //cli:selari ||
   fail $EXIT_BUILD_FAILED "the build failed; its messages stand above"
 mv "$STATE_DIR/building.$$" "$STATE_DIR/built"

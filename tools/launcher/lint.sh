@@ -40,7 +40,7 @@ check_sources() {
   [ ${#sources[@]} -gt 0 ] || mapfile -t sources < <(project_files '*.cc')
   local generated=bazel-bin/proto/selari/v1/generated
   printf '%s\0' "${sources[@]}" | xargs -0 -I{} -P "$(nproc)" \
-    clang-tidy-14 --quiet {} -- -std=c++17 -fno-exceptions -DNDEBUG -Wall -Wextra \
+    clang-tidy-14 --quiet {} -- -std=c++17 -DNDEBUG -Wall -Wextra \
     -Wthread-safety -I. -isystem "$generated" \
     -isystem bazel-bin/third_party/generated -isystem /usr/include/eigen3 \
     -DSELARI_ISA_LEVEL=3 -DSELARI_ISA_NAMESPACE=isa_v3 -march=x86-64-v3 \
