@@ -37,6 +37,12 @@ std::vector<std::shared_ptr<LiveCall>> LiveCalls::Snapshot() {
   return {calls_.begin(), calls_.end()};
 }
 
+void LiveCalls::AbortAll() {
+  for (const auto& call : Snapshot()) {
+    call->Abort();
+  }
+}
+
 void LiveCalls::Drain(int64_t timeout_ms) {
   {
     MutexLock lock(&mu_);
@@ -56,9 +62,7 @@ void LiveCalls::Drain(int64_t timeout_ms) {
       }
     }
   }
-  for (const auto& call : Snapshot()) {
-    call->Abort();
-  }
+  AbortAll();
   MutexLock lock(&mu_);
   while (!calls_.empty()) {
     removed_.Wait(&mu_);

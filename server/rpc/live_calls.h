@@ -37,6 +37,9 @@ class LiveCalls {
   absl::Status Add(const std::shared_ptr<LiveCall>& call);
   void Remove(const std::shared_ptr<LiveCall>& call);
 
+  // Breaks off the open calls.
+  void AbortAll();
+
   // Refuses new calls, ends the open ones with UNAVAILABLE, breaks off those
   // that are still there after `timeout_ms`, and returns when all are gone.
   void Drain(int64_t timeout_ms);

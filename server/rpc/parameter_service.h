@@ -56,6 +56,9 @@ class ParameterService final : public ParameterServiceBase {
   // left. Later ones are refused.
   void Drain(int64_t timeout_ms) { live_calls_.Drain(timeout_ms); }
 
+  // Breaks off all streams and waiting calls, as a lost connection does.
+  void BreakCallsForTest() { live_calls_.AbortAll(); }
+
   grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* StreamParameters(
       grpc::CallbackServerContext* context) override;
   grpc::ServerUnaryReactor* ListTensors(

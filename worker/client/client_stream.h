@@ -1,0 +1,86 @@
+// ClientStream: the client's end of one StreamParameters call: from the hello
+// to the end of the call, once. ServerLink opens a new one after each end.
+//
+// Thread safety: all methods from any thread. As on the server, gRPC's Start
+// methods are called with mu_ held; gRPC runs no reaction inside them.
+
+#ifndef SELARI_WORKER_CLIENT_CLIENT_STREAM_H_
+#define SELARI_WORKER_CLIENT_CLIENT_STREAM_H_
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "common/mutex.h"
+#include "common/wire.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "grpcpp/support/client_callback.h"
+
+namespace selari {
+
+class ClientStream final
+    : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
+      public std::enable_shared_from_this<ClientStream> {
+ public:
+  // Called from gRPC's threads, one call at a time, OnEnd last.
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    // An error ends the stream with it.
+    virtual absl::Status OnFrame(ReplyFrame frame) = 0;
+    // The call is over. The stream calls its owner no more.
+    virtual void OnEnd(const absl::Status& status) = 0;
+  };
+
+  // Opens the call and sends the hello; waits for the server to be there as
+  // long as it takes. `owner` outlives OnEnd.
+  static std::shared_ptr<ClientStream> Start(
+      const std::shared_ptr<grpc::Channel>& channel, const StreamHello& hello,
+      Owner* owner);
+
+  // Queues requests behind those before. Dropped when the call is over.
+  void Send(std::vector<ShardRequest> requests);
+  // Breaks the call off; OnEnd follows.
+  void Cancel();
+
+  int64_t bytes_sent() const;
+  int64_t bytes_received() const;
+
+  void OnReadDone(bool ok) override;
+  void OnWriteDone(bool ok) override;
+  void OnDone(const grpc::Status& status) override;
+
+ private:
+  ClientStream(const std::shared_ptr<grpc::Channel>& channel, Owner* owner)
+      : owner_(owner), stub_(channel) {}
+
+  void Write(grpc::ByteBuffer frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  Owner* const owner_;
+  grpc::GenericStub stub_;
+  grpc::ClientContext context_;
+
+  // Only reactions to reads use it, one at a time.
+  grpc::ByteBuffer read_frame_;
+
+  mutable Mutex mu_;
+  // gRPC's hold on this object, until OnDone.
+  std::shared_ptr<ClientStream> self_ ABSL_GUARDED_BY(mu_);
+  std::deque<ShardRequest> queue_ ABSL_GUARDED_BY(mu_);
+  bool writing_ ABSL_GUARDED_BY(mu_) = false;
+  bool ended_ ABSL_GUARDED_BY(mu_) = false;
+  // Why we broke the call off ourselves; OK otherwise.
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);
+  grpc::ByteBuffer write_frame_ ABSL_GUARDED_BY(mu_);
+  int64_t bytes_sent_ ABSL_GUARDED_BY(mu_) = 0;
+  int64_t bytes_received_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace selari
+
+#endif  // SELARI_WORKER_CLIENT_CLIENT_STREAM_H_

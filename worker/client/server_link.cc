@@ -1,0 +1,243 @@
+#include "worker/client/server_link.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
+#include "common/error_reason.h"
+#include "common/status.h"
+
+namespace selari {
+namespace {
+
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+// Codes after which the same call can only fail again.
+bool IsPermanent(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kUnauthenticated:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kUnimplemented:
+    case absl::StatusCode::kDataLoss:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Keeps the payloads, which Annotate drops.
+absl::Status Named(const absl::Status& status, const std::string& name) {
+  absl::Status named = Annotate(status, name);
+  status.ForEachPayload(
+      [&named](absl::string_view url, const absl::Cord& value) {
+        named.SetPayload(url, value);
+      });
+  return named;
+}
+
+}  // namespace
+
+ServerLink::ServerLink(Options options, std::shared_ptr<grpc::Channel> channel,
+                       ShardTransport::Listener* listener,
+                       std::function<void()> changed)
+    : options_(std::move(options)),
+      name_(absl::StrCat("server ", options_.server_id, " at ",
+                         options_.address)),
+      channel_(std::move(channel)),
+      listener_(listener),
+      changed_(std::move(changed)),
+      window_(options_.layout.get()),
+      since_ms_(options_.clock->NowMs()),
+      next_attempt_ms_(since_ms_),
+      backoff_(options_.backoff_first_ms, options_.backoff_max_ms,
+               options_.hello.worker.incarnation),
+      incarnation_(options_.incarnation) {}
+
+int64_t ServerLink::Tick() {
+  MutexLock lock(&mu_);
+  if (state_ != State::kDown) {
+    return kNever;
+  }
+  if (options_.clock->NowMs() < next_attempt_ms_) {
+    return next_attempt_ms_;
+  }
+  state_ = State::kConnecting;
+  ++open_streams_;
+  stream_ = ClientStream::Start(channel_, options_.hello, this);
+  return kNever;
+}
+
+void ServerLink::Send(std::vector<ShardRequest> requests) {
+  MutexLock lock(&mu_);
+  if (state_ == State::kUp) {
+    SendLocked(std::move(requests));
+  } else if (state_ == State::kResending) {
+    std::move(requests.begin(), requests.end(), std::back_inserter(held_back_));
+  }
+}
+
+void ServerLink::SendLocked(std::vector<ShardRequest> requests) {
+  window_.CountSent(requests);
+  stream_->Send(std::move(requests));
+}
+
+void ServerLink::StopWaiting() {
+  MutexLock lock(&mu_);
+  stop_waiting_ = true;
+  window_.Open();
+}
+
+void ServerLink::Stop() {
+  MutexLock lock(&mu_);
+  state_ = State::kStopped;
+  window_.Open();
+  if (stream_ != nullptr) {
+    stream_->Cancel();
+  }
+  while (open_streams_ > 0) {
+    stopped_.Wait(&mu_);
+  }
+}
+
+ServerLink::Status ServerLink::status() const {
+  MutexLock lock(&mu_);
+  return {state_, since_ms_, error_};
+}
+
+TransportStats ServerLink::Stats() const {
+  MutexLock lock(&mu_);
+  TransportStats stats = ended_stats_;
+  if (stream_ != nullptr) {
+    stats.bytes_sent += stream_->bytes_sent();
+    stats.bytes_received += stream_->bytes_received();
+  }
+  return stats;
+}
+
+absl::Status ServerLink::OnFrame(ReplyFrame frame) {
+  bool up = false;
+  {
+    MutexLock lock(&mu_);
+    up = state_ == State::kUp;
+    if (!up && state_ != State::kConnecting) {
+      return absl::OkStatus();
+    }
+  }
+  if (!up) {
+    return frame.hello.has_value()
+               ? TakeHello(*frame.hello)
+               : absl::InvalidArgumentError("the first reply has no hello");
+  }
+  window_.CountAnswered(frame.replies);
+  listener_->OnReplies(std::move(frame.replies));
+  return absl::OkStatus();
+}
+
+absl::Status ServerLink::TakeHello(const StreamHelloReply& reply) {
+  {
+    MutexLock lock(&mu_);
+    SELARI_RETURN_IF_ERROR(CheckHello(reply));
+    state_ = State::kResending;
+    incarnation_ = reply.server_incarnation;
+    window_.Start(std::max<int64_t>(reply.window_bytes, 1));
+    if (stop_waiting_) {
+      window_.Open();
+    }
+    held_back_.clear();
+  }
+  std::vector<ShardRequest> unanswered =
+      listener_->OnConnected(options_.shards);
+  {
+    MutexLock lock(&mu_);
+    if (state_ != State::kResending) {
+      return absl::OkStatus();
+    }
+    SendLocked(std::move(unanswered));
+    SendLocked(std::move(held_back_));
+    held_back_.clear();
+    state_ = State::kUp;
+    error_ = absl::OkStatus();
+    backoff_.Reset();
+  }
+  changed_();
+  return absl::OkStatus();
+}
+
+absl::Status ServerLink::CheckHello(const StreamHelloReply& reply) {
+  if (incarnation_ != 0 && reply.server_incarnation != incarnation_) {
+    return Restarted(reply.server_incarnation);
+  }
+  for (const int32_t shard : options_.shards) {
+    if (std::find(reply.shards.begin(), reply.shards.end(), shard) ==
+        reply.shards.end()) {
+      return absl::UnavailableError(
+          absl::StrCat("it does not host shard ", shard, " yet"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ServerLink::Restarted(uint64_t incarnation) const {
+  return WithReason(
+      absl::FailedPreconditionError(absl::StrCat(
+          "it restarted (its incarnation is ", incarnation, ", was ",
+          incarnation_, "); its weights are gone until restored")),
+      ErrorReason::kStaleIncarnation);
+}
+
+absl::Status ServerLink::PermanentError(const absl::Status& status) const {
+  const ErrorReason reason = ReasonOf(status);
+  if (reason == ErrorReason::kNotInitialized) {
+    // A server that had weights and has none now must not be waited for: it
+    // would come back with initial ones.
+    uint64_t incarnation = 0;
+    if (incarnation_ != 0 &&
+        absl::SimpleAtoi(ReasonMetadata("server_incarnation", status),
+                         &incarnation) &&
+        incarnation != incarnation_) {
+      return Restarted(incarnation);
+    }
+    return absl::OkStatus();
+  }
+  if (reason == ErrorReason::kWrongJob ||
+      reason == ErrorReason::kStaleIncarnation ||
+      reason == ErrorReason::kDuplicateId || IsPermanent(status.code())) {
+    return status;
+  }
+  return absl::OkStatus();
+}
+
+void ServerLink::OnEnd(const absl::Status& status) {
+  bool tell = false;
+  {
+    MutexLock lock(&mu_);
+    ended_stats_.bytes_sent += stream_->bytes_sent();
+    ended_stats_.bytes_received += stream_->bytes_received();
+    stream_ = nullptr;
+    if (state_ != State::kStopped) {
+      tell = true;
+      if (state_ == State::kUp) {
+        since_ms_ = options_.clock->NowMs();
+      }
+      const absl::Status permanent = PermanentError(status);
+      state_ = permanent.ok() ? State::kDown : State::kFailed;
+      error_ = Named(permanent.ok() ? status : permanent, name_);
+      next_attempt_ms_ = options_.clock->NowMs() + backoff_.NextMs();
+      window_.Open();
+    }
+  }
+  if (tell) {
+    changed_();
+  }
+  MutexLock lock(&mu_);
+  --open_streams_;
+  stopped_.NotifyAll();
+}
+
+}  // namespace selari

@@ -1,0 +1,126 @@
+// ServerLink: the connection to one server, opened again whenever it breaks.
+//
+//   down -> connecting -> (hello answered) resending -> up -> down ...
+//                      -> failed (for good)                -> stopped
+//
+// It has no thread of its own: whoever owns the link calls Tick.
+//
+// Thread safety: all methods from any thread. Lock order: ServerLink, then
+// ClientStream or PushWindow. No lock is held while the listener or an event is
+// called.
+
+#ifndef SELARI_WORKER_CLIENT_SERVER_LINK_H_
+#define SELARI_WORKER_CLIENT_SERVER_LINK_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "common/chunk_layout.h"
+#include "common/clock.h"
+#include "common/mutex.h"
+#include "common/wire.h"
+#include "grpcpp/channel.h"
+#include "worker/client/backoff.h"
+#include "worker/client/client_stream.h"
+#include "worker/client/push_window.h"
+#include "worker/client/shard_transport.h"
+
+namespace selari {
+
+class ServerLink final : private ClientStream::Owner {
+ public:
+  struct Options {
+    int32_t server_id = 0;
+    std::string address;
+    // The life of the server that the shard map means; 0: any, but then
+    // always the same.
+    uint64_t incarnation = 0;
+    // Logical shards that it hosts, as the map says; not empty.
+    std::vector<int32_t> shards;
+    StreamHello hello;
+    std::shared_ptr<const ChunkLayout> layout;
+    const Clock* clock = nullptr;
+    int64_t backoff_first_ms = 50;
+    int64_t backoff_max_ms = 1000;
+  };
+  enum class State { kDown, kConnecting, kResending, kUp, kFailed, kStopped };
+  struct Status {
+    State state = State::kDown;
+    // When it was last up, or created.
+    int64_t since_ms = 0;
+    // kFailed: why. Otherwise why the last attempt ended, OK before.
+    absl::Status error;
+  };
+
+  // `listener` and `changed` (called after each change of state) outlive Stop.
+  ServerLink(Options options, std::shared_ptr<grpc::Channel> channel,
+             ShardTransport::Listener* listener, std::function<void()> changed);
+  // REQUIRES: Stop was called.
+  ~ServerLink() override = default;
+
+  // Opens a stream if one is due. Returns when (Clock::NowMs) to call again
+  // unless the state changes before.
+  int64_t Tick();
+
+  // See ShardTransport. Requests for this link's shards only.
+  void Send(std::vector<ShardRequest> requests);
+  void WaitForWindow() { window_.Wait(); }
+  // WaitForWindow returns at once from now on: the transport failed.
+  void StopWaiting();
+  // Ends the stream and waits until its last callback is over.
+  void Stop();
+
+  Status status() const;
+  // "server 1 at host:port".
+  const std::string& name() const { return name_; }
+  const std::vector<int32_t>& shards() const { return options_.shards; }
+  TransportStats Stats() const;
+
+ private:
+  absl::Status OnFrame(ReplyFrame frame) override;
+  void OnEnd(const absl::Status& status) override;
+
+  absl::Status TakeHello(const StreamHelloReply& reply);
+  absl::Status CheckHello(const StreamHelloReply& reply)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status Restarted(uint64_t incarnation) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // `status` when no other attempt can succeed, else OK.
+  absl::Status PermanentError(const absl::Status& status) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void SendLocked(std::vector<ShardRequest> requests)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const Options options_;
+  const std::string name_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  ShardTransport::Listener* const listener_;
+  const std::function<void()> changed_;
+
+  PushWindow window_;
+
+  mutable Mutex mu_;
+  CondVar stopped_;  // a stream's last callback is over
+  State state_ ABSL_GUARDED_BY(mu_) = State::kDown;
+  absl::Status error_ ABSL_GUARDED_BY(mu_);
+  int64_t since_ms_ ABSL_GUARDED_BY(mu_);
+  int64_t next_attempt_ms_ ABSL_GUARDED_BY(mu_);
+  Backoff backoff_ ABSL_GUARDED_BY(mu_);
+  uint64_t incarnation_ ABSL_GUARDED_BY(mu_);
+  bool stop_waiting_ ABSL_GUARDED_BY(mu_) = false;
+  // Kept back while what was unanswered is collected.
+  std::vector<ShardRequest> held_back_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<ClientStream> stream_ ABSL_GUARDED_BY(mu_);
+  // Streams whose OnEnd has not returned.
+  int32_t open_streams_ ABSL_GUARDED_BY(mu_) = 0;
+  TransportStats ended_stats_ ABSL_GUARDED_BY(mu_);  // of earlier streams
+};
+
+}  // namespace selari
+
+#endif  // SELARI_WORKER_CLIENT_SERVER_LINK_H_
