@@ -9,14 +9,15 @@
 namespace selari {
 namespace SELARI_ISA_NAMESPACE {
 
-inline float FloatFromBits(int32_t bits) {
+// Bits are unsigned: arithmetic on those of a NaN may wrap around.
+inline float FloatFromBits(uint32_t bits) {
   float x;
   __builtin_memcpy(&x, &bits, sizeof(x));
   return x;
 }
 
-inline int32_t BitsFromFloat(float x) {
-  int32_t bits;
+inline uint32_t BitsFromFloat(float x) {
+  uint32_t bits;
   __builtin_memcpy(&bits, &x, sizeof(bits));
   return bits;
 }
@@ -44,8 +45,9 @@ inline float Exp(float x) {
   series = series * r + 0.5f;
   series = (series * r) * r + r;
   // 2ⁿ in two factors, so that results below the normal range come out right.
-  const int32_t exponent = BitsFromFloat(shifted) - BitsFromFloat(kRound);
-  const int32_t half = exponent >> 1;
+  const uint32_t exponent = BitsFromFloat(shifted) - BitsFromFloat(kRound);
+  const uint32_t half =
+      static_cast<uint32_t>(static_cast<int32_t>(exponent) >> 1);
   const float scale0 = FloatFromBits((half + 127) << 23);
   const float scale1 = FloatFromBits((exponent - half + 127) << 23);
   return (series + 1.0f) * scale0 * scale1;
@@ -58,9 +60,9 @@ inline float Log(float x) {
   const bool tiny = x < 0x1p-126f;  // lift into the normal range
   const float lifted = tiny ? x * 0x1p+23f : x;
   // Subtracting the bits of √½ makes the exponent field change at √½, not 1.
-  const int32_t kSqrtHalf = 0x3F3504F3;
-  const int32_t offset = BitsFromFloat(lifted) - kSqrtHalf;
-  const int32_t exponent = offset >> 23;
+  constexpr uint32_t kSqrtHalf = 0x3F3504F3;
+  const uint32_t offset = BitsFromFloat(lifted) - kSqrtHalf;
+  const int32_t exponent = static_cast<int32_t>(offset) >> 23;
   const float m = FloatFromBits((offset & 0x007FFFFF) + kSqrtHalf);
   const float e = static_cast<float>(exponent - (tiny ? 23 : 0));
   const float f = m - 1.0f;
