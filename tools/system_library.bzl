@@ -1,7 +1,6 @@
 """Targets for libraries that the system's package manager installs."""
 
 # Every Abseil library of Debian's libabsl-dev that a header may call into.
-# The linker keeps only the ones really used (--as-needed).
 _ABSL_LIBS = [
     "flags_parse",
     "flags_usage",
@@ -74,9 +73,12 @@ def system_library(name, libs = [], deps = [], always = False, **kwargs):
       always: link it even if no symbol of it is referenced.
       **kwargs: passed to cc_library.
     """
-    linkopts = ["-l" + lib for lib in libs]
-    if always:
-        linkopts = ["-Wl,--push-state,--no-as-needed"] + linkopts + ["-Wl,--pop-state"]
+    # Of the generous lists above, only what is used becomes a dependency of the
+    # binary, which would otherwise load each at every start.
+    needed = "--no-as-needed" if always else "--as-needed"
+    linkopts = ["-Wl,--push-state," + needed]
+    linkopts += ["-l" + lib for lib in libs]
+    linkopts.append("-Wl,--pop-state")
     native.cc_library(name = name, linkopts = linkopts, deps = deps, **kwargs)
 
 def absl_library(name, **kwargs):
