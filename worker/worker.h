@@ -50,8 +50,8 @@ struct WorkerOptions {
   // before giving up. > 0.
   int64_t coordinator_timeout_ms = 300'000;
 
-  // Ends after the current step, as an error of this worker. Null: never.
-  // Borrowed.
+  // Has the coordinator save and stop the job, as it cannot go on without this
+  // worker; so the worker ends as the job does. Null: never. Borrowed.
   const StopToken* stop = nullptr;
   // Told one sentence at a time, for people. Null: standard error. Called
   // from any thread.
@@ -71,8 +71,9 @@ struct WorkerResult {
 // coordinator, which ends the job with it. Errors: those of loading the data,
 // the coordinator's refusal (ALREADY_EXISTS, FAILED_PRECONDITION,
 // INVALID_ARGUMENT), DEADLINE_EXCEEDED when the coordinator stays away,
-// CANCELLED when `stop` asked for it, ABORTED with the reason when the job
-// failed elsewhere, UNAVAILABLE when a server stays away.
+// CANCELLED when `stop` came before the worker had joined, ABORTED with the
+// reason when the job failed elsewhere, UNAVAILABLE when a server stays away,
+// or why the job could not be stopped.
 absl::StatusOr<WorkerResult> RunWorker(const WorkerOptions& options);
 
 }  // namespace selari

@@ -85,27 +85,27 @@ absl::Status FillLabels(const EncodedArray& array,
 
 // Calls `visit` with a value of the C++ type that `type` names.
 template <class Visit>
-absl::Status VisitType(ElementType type, Visit visit) {
+absl::Status VisitType(ArrayType type, Visit visit) {
   switch (type) {
-    case ElementType::kInt8:
+    case ArrayType::kInt8:
       return visit(int8_t{});
-    case ElementType::kUint8:
+    case ArrayType::kUint8:
       return visit(uint8_t{});
-    case ElementType::kInt16:
+    case ArrayType::kInt16:
       return visit(int16_t{});
-    case ElementType::kUint16:
+    case ArrayType::kUint16:
       return visit(uint16_t{});
-    case ElementType::kInt32:
+    case ArrayType::kInt32:
       return visit(int32_t{});
-    case ElementType::kUint32:
+    case ArrayType::kUint32:
       return visit(uint32_t{});
-    case ElementType::kInt64:
+    case ArrayType::kInt64:
       return visit(int64_t{});
-    case ElementType::kUint64:
+    case ArrayType::kUint64:
       return visit(uint64_t{});
-    case ElementType::kFloat32:
+    case ArrayType::kFloat32:
       return visit(float{});
-    case ElementType::kFloat64:
+    case ArrayType::kFloat64:
       return visit(double{});
   }
   SELARI_CHECK(false);
@@ -113,7 +113,7 @@ absl::Status VisitType(ElementType type, Visit visit) {
 
 }  // namespace
 
-int64_t ElementBytes(ElementType type) {
+int64_t ArrayTypeBytes(ArrayType type) {
   int64_t bytes = 0;
   SELARI_CHECK(VisitType(type, [&bytes](auto value) {
                  bytes = sizeof(value);
@@ -122,27 +122,27 @@ int64_t ElementBytes(ElementType type) {
   return bytes;
 }
 
-absl::string_view ElementTypeName(ElementType type) {
+absl::string_view ArrayTypeName(ArrayType type) {
   switch (type) {
-    case ElementType::kInt8:
+    case ArrayType::kInt8:
       return "int8";
-    case ElementType::kUint8:
+    case ArrayType::kUint8:
       return "uint8";
-    case ElementType::kInt16:
+    case ArrayType::kInt16:
       return "int16";
-    case ElementType::kUint16:
+    case ArrayType::kUint16:
       return "uint16";
-    case ElementType::kInt32:
+    case ArrayType::kInt32:
       return "int32";
-    case ElementType::kUint32:
+    case ArrayType::kUint32:
       return "uint32";
-    case ElementType::kInt64:
+    case ArrayType::kInt64:
       return "int64";
-    case ElementType::kUint64:
+    case ArrayType::kUint64:
       return "uint64";
-    case ElementType::kFloat32:
+    case ArrayType::kFloat32:
       return "float32";
-    case ElementType::kFloat64:
+    case ArrayType::kFloat64:
       return "float64";
   }
   SELARI_CHECK(false);
@@ -169,7 +169,7 @@ absl::StatusOr<int64_t> ElementCount(absl::string_view source,
 absl::Status CheckLength(const EncodedArray& array, absl::string_view format) {
   SELARI_ASSIGN_OR_RETURN(const int64_t count,
                           ElementCount(array.source, array.shape));
-  const int64_t expected = count * ElementBytes(array.type);
+  const int64_t expected = count * ArrayTypeBytes(array.type);
   SELARI_CHECK(array.elements_begin <= array.bytes.size());
   const int64_t actual =
       static_cast<int64_t>(array.bytes.size() - array.elements_begin);
@@ -178,7 +178,7 @@ absl::Status CheckLength(const EncodedArray& array, absl::string_view format) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       array.source, ": ", format, " header says ", ShapeName(array.shape), " ",
-      ElementTypeName(array.type), ", expected ", expected,
+      ArrayTypeName(array.type), ", expected ", expected,
       " bytes after the header, has ", actual, "; the file is ",
       actual < expected ? "truncated" : "longer than it says",
       ", fetch it again"));

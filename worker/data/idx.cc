@@ -14,20 +14,20 @@ namespace {
 constexpr std::size_t kMagicBytes = 4;
 constexpr std::size_t kDimensionBytes = 4;
 
-std::optional<ElementType> TypeOfCode(uint8_t code) {
+std::optional<ArrayType> TypeOfCode(uint8_t code) {
   switch (code) {
     case 0x08:
-      return ElementType::kUint8;
+      return ArrayType::kUint8;
     case 0x09:
-      return ElementType::kInt8;
+      return ArrayType::kInt8;
     case 0x0B:
-      return ElementType::kInt16;
+      return ArrayType::kInt16;
     case 0x0C:
-      return ElementType::kInt32;
+      return ArrayType::kInt32;
     case 0x0D:
-      return ElementType::kFloat32;
+      return ArrayType::kFloat32;
     case 0x0E:
-      return ElementType::kFloat64;
+      return ArrayType::kFloat64;
     default:
       return std::nullopt;
   }
@@ -46,7 +46,7 @@ absl::StatusOr<EncodedArray> ParseIdx(std::string source, std::string bytes) {
                      " bytes, an IDX file starts with a header of ",
                      kMagicBytes, "; fetch it again"));
   }
-  const std::optional<ElementType> type = TypeOfCode(ByteAt(bytes, 2));
+  const std::optional<ArrayType> type = TypeOfCode(ByteAt(bytes, 2));
   if (bytes[0] != 0 || bytes[1] != 0 || !type.has_value()) {
     return absl::InvalidArgumentError(absl::StrCat(
         source, ": starts with bytes ", ByteAt(bytes, 0), " ", ByteAt(bytes, 1),

@@ -108,15 +108,15 @@ class HeaderParser {
 absl::Status SetType(absl::string_view descr, EncodedArray* array) {
   struct Known {
     absl::string_view code;
-    ElementType type;
+    ArrayType type;
   };
   constexpr Known kKnown[] = {
-      {"b1", ElementType::kUint8},   {"i1", ElementType::kInt8},
-      {"u1", ElementType::kUint8},   {"i2", ElementType::kInt16},
-      {"u2", ElementType::kUint16},  {"i4", ElementType::kInt32},
-      {"u4", ElementType::kUint32},  {"i8", ElementType::kInt64},
-      {"u8", ElementType::kUint64},  {"f4", ElementType::kFloat32},
-      {"f8", ElementType::kFloat64},
+      {"b1", ArrayType::kUint8},   {"i1", ArrayType::kInt8},
+      {"u1", ArrayType::kUint8},   {"i2", ArrayType::kInt16},
+      {"u2", ArrayType::kUint16},  {"i4", ArrayType::kInt32},
+      {"u4", ArrayType::kUint32},  {"i8", ArrayType::kInt64},
+      {"u8", ArrayType::kUint64},  {"f4", ArrayType::kFloat32},
+      {"f8", ArrayType::kFloat64},
   };
   if (descr.size() == 3 && absl::StrContains("<>|=", descr.substr(0, 1))) {
     for (const Known& known : kKnown) {

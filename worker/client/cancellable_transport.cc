@@ -1,0 +1,93 @@
+#include "worker/client/cancellable_transport.h"
+
+#include <utility>
+
+namespace selari {
+
+// The lock is held over the transport's Cancel, so that it cannot end
+// meanwhile: its destructor waits in Detach.
+void TransportSwitch::Cancel(const absl::Status& status) {
+  MutexLock lock(&mu_);
+  if (!status_.ok()) {
+    return;
+  }
+  status_ = status;
+  if (transport_ != nullptr) {
+    transport_->Cancel(status);
+  }
+}
+
+absl::Status TransportSwitch::status() const {
+  MutexLock lock(&mu_);
+  return status_;
+}
+
+absl::Status TransportSwitch::Attach(CancellableTransport* transport) {
+  MutexLock lock(&mu_);
+  transport_ = transport;
+  return status_;
+}
+
+void TransportSwitch::Detach() {
+  MutexLock lock(&mu_);
+  transport_ = nullptr;
+}
+
+CancellableTransport::CancellableTransport(
+    std::unique_ptr<ShardTransport> transport, TransportSwitch* off)
+    : transport_(std::move(transport)), off_(off) {}
+
+CancellableTransport::~CancellableTransport() {
+  off_->Detach();
+  Stop();
+}
+
+absl::Status CancellableTransport::Start(ShardTransport::Listener* listener,
+                                         int64_t timeout_ms) {
+  listener_ = listener;
+  const absl::Status before = off_->status();
+  if (!before.ok()) {
+    return before;
+  }
+  const absl::Status started = transport_->Start(this, timeout_ms);
+  if (!started.ok()) {
+    return started;
+  }
+  return off_->Attach(this);
+}
+
+void CancellableTransport::Send(std::vector<ShardRequest> requests) {
+  transport_->Send(std::move(requests));
+}
+
+void CancellableTransport::Cancel(const absl::Status& status) {
+  OnFailed(status);
+  Stop();
+}
+
+void CancellableTransport::Stop() {
+  MutexLock lock(&stop_mu_);
+  transport_->Stop();
+}
+
+void CancellableTransport::OnReplies(std::vector<ShardReply> replies) {
+  listener_->OnReplies(std::move(replies));
+}
+
+std::vector<ShardRequest> CancellableTransport::OnConnected(
+    const std::vector<int32_t>& shards) {
+  return listener_->OnConnected(shards);
+}
+
+void CancellableTransport::OnFailed(const absl::Status& status) {
+  {
+    MutexLock lock(&failed_mu_);
+    if (failed_) {
+      return;
+    }
+    failed_ = true;
+  }
+  listener_->OnFailed(status);
+}
+
+}  // namespace selari

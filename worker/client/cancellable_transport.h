@@ -1,0 +1,84 @@
+// CancellableTransport: lets another thread end a client's waits, when the
+// job has failed elsewhere or the process must go.
+//
+//   TransportSwitch off;
+//   auto transport = std::make_unique<CancellableTransport>(
+//       std::move(transport), &off);
+//   ... another thread: off.Cancel(absl::AbortedError("the job failed")) ...
+
+#ifndef SELARI_WORKER_CLIENT_CANCELLABLE_TRANSPORT_H_
+#define SELARI_WORKER_CLIENT_CANCELLABLE_TRANSPORT_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "common/mutex.h"
+#include "worker/client/shard_transport.h"
+
+namespace selari {
+
+class CancellableTransport;
+
+// Thread safety: all methods from any thread. Outlives the transport.
+class TransportSwitch {
+ public:
+  // Tells the transport's listener that it gave up with `status`, and ends all
+  // connections. Only the first call counts; one that comes before the
+  // transport has started takes effect then. Not from a listener's call.
+  void Cancel(const absl::Status& status);
+  // OK until Cancel.
+  absl::Status status() const;
+
+ private:
+  friend class CancellableTransport;
+  // OK, or why the transport must not be used.
+  absl::Status Attach(CancellableTransport* transport);
+  void Detach();
+
+  mutable Mutex mu_;
+  absl::Status status_ ABSL_GUARDED_BY(mu_);
+  CancellableTransport* transport_ ABSL_GUARDED_BY(mu_) = nullptr;
+};
+
+// Thread safety: as ShardTransport.
+class CancellableTransport final : public ShardTransport,
+                                   private ShardTransport::Listener {
+ public:
+  CancellableTransport(std::unique_ptr<ShardTransport> transport,
+                       TransportSwitch* off);
+  ~CancellableTransport() override;
+
+  absl::Status Start(ShardTransport::Listener* listener,
+                     int64_t timeout_ms) override;
+  void Send(std::vector<ShardRequest> requests) override;
+  void WaitForWindow() override { transport_->WaitForWindow(); }
+  void Stop() override;
+  TransportStats Stats() const override { return transport_->Stats(); }
+
+ private:
+  friend class TransportSwitch;
+  void Cancel(const absl::Status& status);
+
+  void OnReplies(std::vector<ShardReply> replies) override;
+  std::vector<ShardRequest> OnConnected(
+      const std::vector<int32_t>& shards) override;
+  void OnFailed(const absl::Status& status) override;
+
+  const std::unique_ptr<ShardTransport> transport_;
+  TransportSwitch* const off_;
+  // Set by Start, before any other thread sees it.
+  ShardTransport::Listener* listener_ = nullptr;
+
+  Mutex failed_mu_;
+  bool failed_ ABSL_GUARDED_BY(failed_mu_) = false;
+
+  // Held over the transport's Stop, which is for one thread at a time.
+  Mutex stop_mu_;
+};
+
+}  // namespace selari
+
+#endif  // SELARI_WORKER_CLIENT_CANCELLABLE_TRANSPORT_H_

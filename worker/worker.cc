@@ -1,0 +1,419 @@
+#include "worker/worker.h"
+
+#include <algorithm>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/clock.h"
+#include "common/error_reason.h"
+#include "common/incarnation.h"
+#include "common/isa.h"
+#include "common/job_stopper.h"
+#include "common/lease_keeper.h"
+#include "common/log_line.h"
+#include "common/posix_file_env.h"
+#include "common/reduction_tree.h"
+#include "common/retry.h"
+#include "common/status.h"
+#include "kernels/kernels.h"
+#include "worker/client/cancellable_transport.h"
+#include "worker/client/parameter_client.h"
+#include "worker/client/parameter_client_impl.h"
+#include "worker/data/load.h"
+#include "worker/data/sampler.h"
+#include "worker/model/model_plan.h"
+#include "worker/model/network.h"
+#include "worker/progress_reporter.h"
+#include "worker/step.h"
+
+namespace selari {
+namespace {
+
+// A wait for servers is told to people this often.
+constexpr int64_t kWaitLogIntervalMs = 5'000;
+constexpr int64_t kStatusPollMs = 100;
+constexpr int64_t kLastWordMs = 2'000;
+
+// What the worker computes, from the job and its files.
+struct Work {
+  v1::ResolvedJob job;
+  ModelPlan plan;
+  DataSplits data;
+};
+
+bool IsSync(const v1::Job& job) {
+  return job.consistency().mode() == v1::CONSISTENCY_SYNC ||
+         job.consistency().mode() == v1::CONSISTENCY_UNSPECIFIED;
+}
+
+int32_t ThreadCount(int32_t asked_for, const v1::Job& job) {
+  if (asked_for > 0) {
+    return asked_for;
+  }
+  if (job.cluster().worker_threads() > 0) {
+    return job.cluster().worker_threads();
+  }
+  return std::max(1, static_cast<int32_t>(std::thread::hardware_concurrency()));
+}
+
+absl::Status CheckShape(const v1::ResolvedJob& job, const Dataset& train) {
+  const std::vector<int64_t> expected(job.feature_shape().begin(),
+                                      job.feature_shape().end());
+  int64_t dim = 1;
+  for (const int64_t extent : expected) {
+    dim *= extent;
+  }
+  if (dim != train.dim) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(train.source, ": samples of shape ",
+                     absl::StrJoin(train.feature_shape, "x"), ", the job has ",
+                     absl::StrJoin(expected, "x")));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Work> LoadWork(const v1::ResolvedJob& job,
+                              absl::string_view base_dir) {
+  if (job.job().model().has_custom()) {
+    return absl::InvalidArgumentError(
+        "the job's model is its user's own (model.custom): this worker has no "
+        "layers to compute; start the user's workers instead");
+  }
+  Work work;
+  work.job = job;
+  SELARI_ASSIGN_OR_RETURN(const LossKind loss, LossOf(job.job().model()));
+  const bool classes = LossTakesClasses(loss);
+  const std::vector<int64_t> shape(job.feature_shape().begin(),
+                                   job.feature_shape().end());
+  SELARI_ASSIGN_OR_RETURN(
+      work.plan, PlanModel(job.job().model(), shape, job.class_count()));
+  v1::Data data = job.job().data();
+  if (classes) {
+    data.set_class_count(job.class_count());
+  }
+  PosixFileEnv env;
+  SELARI_ASSIGN_OR_RETURN(
+      work.data, LoadData(env, data, base_dir,
+                          classes ? LabelKind::kClass : LabelKind::kTarget));
+  SELARI_RETURN_IF_ERROR(CheckShape(job, work.data.train));
+  return work;
+}
+
+// One life of a worker.
+class WorkerRun {
+ public:
+  explicit WorkerRun(const WorkerOptions& options)
+      : options_(options), log_(LogOrStandardError(options.log)) {}
+
+  absl::StatusOr<WorkerResult> Run();
+
+ private:
+  RetryOptions Retry() const;
+  absl::Status Register();
+  std::unique_ptr<LeaseKeeper> KeepLease();
+  bool OnRenewal(const absl::StatusOr<v1::RenewLeaseResponse>& response,
+                 int64_t silent_ms);
+  void OnJobEnded(v1::JobState state);
+  absl::StatusOr<v1::GetShardMapResponse> WaitForShards();
+
+  StepLoopOptions StepOptions(int64_t start_step) const;
+  ProgressReporter::Options ReporterOptions(const StepLoopOptions& steps) const;
+  absl::Status RunSteps(const v1::GetShardMapResponse& map,
+                        const StepLoopOptions& steps,
+                        ProgressReporter* reporter);
+  absl::StatusOr<WorkerResult> End(absl::Status status,
+                                   ProgressReporter* reporter);
+
+  const WorkerOptions options_;
+  const LogSink log_;
+  const SystemClock clock_;
+  WorkerIdentity identity_;
+  int32_t lease_ms_ = 0;
+  Work work_;
+  TransportSwitch off_;
+  const StopToken never_;
+  // Used by the lease keeper's thread only.
+  int64_t silence_logged_ms_ = 0;
+};
+
+RetryOptions WorkerRun::Retry() const {
+  RetryOptions retry;
+  retry.peer = "the coordinator";
+  retry.timeout_ms = options_.coordinator_timeout_ms;
+  retry.clock = &clock_;
+  retry.wait_ms = [this](int64_t ms) {
+    return (options_.stop != nullptr ? options_.stop : &never_)->WaitForMs(ms);
+  };
+  retry.log = log_;
+  return retry;
+}
+
+absl::Status WorkerRun::Register() {
+  v1::RegisterWorkerRequest request;
+  request.set_worker_id(options_.worker_id);
+  request.set_incarnation(identity_.incarnation);
+  request.set_instruction_set(
+      static_cast<v1::InstructionSet>(DetectIsaLevel()));
+  request.set_train_sample_count(work_.data.train.size);
+  request.set_job_id(options_.job_id.empty() ? work_.job.job_id()
+                                             : options_.job_id);
+  SELARI_ASSIGN_OR_RETURN(
+      const v1::RegisterWorkerResponse response,
+      CallUntilAnswered<v1::RegisterWorkerResponse>(Retry(), [&] {
+        return options_.coordinator->RegisterWorker(request);
+      }));
+  identity_.worker_id = response.worker_id();
+  lease_ms_ = response.lease_ms();
+  return absl::OkStatus();
+}
+
+std::unique_ptr<LeaseKeeper> WorkerRun::KeepLease() {
+  LeaseKeeper::Options lease;
+  lease.client = options_.coordinator;
+  lease.clock = &clock_;
+  lease.request.set_kind(v1::MEMBER_KIND_WORKER);
+  lease.request.set_member_id(identity_.worker_id);
+  lease.request.set_incarnation(identity_.incarnation);
+  lease.interval_ms = LeaseKeeper::IntervalForLease(lease_ms_);
+  lease.on_renewal = [this](const auto& response, int64_t silent_ms) {
+    return OnRenewal(response, silent_ms);
+  };
+  return std::make_unique<LeaseKeeper>(lease);
+}
+
+bool WorkerRun::OnRenewal(
+    const absl::StatusOr<v1::RenewLeaseResponse>& response, int64_t silent_ms) {
+  const int64_t now_ms = clock_.NowMs();
+  if (response.ok()) {
+    OnJobEnded(response->state());
+    return true;
+  }
+  if (absl::IsNotFound(response.status())) {
+    // The coordinator had given this worker up: come back, if it may.
+    v1::RegisterWorkerRequest request;
+    request.set_worker_id(identity_.worker_id);
+    request.set_incarnation(identity_.incarnation);
+    request.set_instruction_set(
+        static_cast<v1::InstructionSet>(DetectIsaLevel()));
+    request.set_train_sample_count(work_.data.train.size);
+    request.set_job_id(work_.job.job_id());
+    const absl::Status status =
+        options_.coordinator->RegisterWorker(request).status();
+    if (absl::IsAlreadyExists(status) || absl::IsFailedPrecondition(status)) {
+      off_.Cancel(status);
+    }
+    return true;
+  }
+  if (silent_ms >= options_.coordinator_timeout_ms) {
+    off_.Cancel(absl::DeadlineExceededError(
+        absl::StrCat("the coordinator did not answer for ", silent_ms / 1000,
+                     " s: ", response.status().message())));
+  } else if (now_ms - silence_logged_ms_ >= kWaitLogIntervalMs) {
+    silence_logged_ms_ = now_ms;
+    log_(absl::StrCat("the coordinator has not answered for ", silent_ms / 1000,
+                      " s; training goes on, gives up in ",
+                      (options_.coordinator_timeout_ms - silent_ms) / 1000,
+                      " s"));
+  }
+  return true;
+}
+
+void WorkerRun::OnJobEnded(v1::JobState state) {
+  if (state == v1::JOB_STATE_FAILED) {
+    const absl::StatusOr<v1::JobStatus> status =
+        options_.coordinator->GetJobStatus();
+    off_.Cancel(absl::AbortedError(absl::StrCat(
+        "the job failed: ", status.ok() ? status->message() : "no reason")));
+  } else if (state == v1::JOB_STATE_STOPPED) {
+    off_.Cancel(WithReason(absl::AbortedError("the job was stopped"),
+                           ErrorReason::kJobStopped));
+  }
+}
+
+absl::StatusOr<v1::GetShardMapResponse> WorkerRun::WaitForShards() {
+  RetryOptions retry = Retry();
+  retry.wait_ms = [this](int64_t ms) { return never_.WaitForMs(ms); };
+  int64_t logged_ms = clock_.NowMs() - kWaitLogIntervalMs / 2;
+  while (true) {
+    SELARI_ASSIGN_OR_RETURN(const v1::JobStatus status,
+                            CallUntilAnswered<v1::JobStatus>(retry, [&] {
+                              return options_.coordinator->GetJobStatus();
+                            }));
+    if (status.state() != v1::JOB_STATE_JOINING &&
+        status.state() != v1::JOB_STATE_INITIALIZING) {
+      OnJobEnded(status.state());
+      SELARI_RETURN_IF_ERROR(off_.status());
+      return CallUntilAnswered<v1::GetShardMapResponse>(
+          retry, [&] { return options_.coordinator->GetShardMap(); });
+    }
+    if (clock_.NowMs() - logged_ms >= kWaitLogIntervalMs) {
+      logged_ms = clock_.NowMs();
+      log_(absl::StrCat("worker ", identity_.worker_id,
+                        " waits for its servers: the coordinator ",
+                        status.message()));
+    }
+    // Not cut short by a stop: the job's end comes here as its state.
+    never_.WaitForMs(kStatusPollMs);
+    SELARI_RETURN_IF_ERROR(off_.status());
+  }
+}
+
+StepLoopOptions WorkerRun::StepOptions(int64_t start_step) const {
+  const v1::Job& job = work_.job.job();
+  const int32_t workers = job.cluster().workers();
+  StepLoopOptions steps;
+  steps.end_step = work_.job.total_steps();
+  steps.leaf_count = job.training().leaf_count();
+  if (IsSync(job)) {
+    steps.first_step = start_step;
+    steps.leaves = ReductionTree(steps.leaf_count)
+                       .LeavesOfWorker(identity_.worker_id, workers);
+  } else {
+    // The first step from start_step on that is this worker's.
+    const int64_t ahead = identity_.worker_id - start_step % workers;
+    steps.first_step = start_step + (ahead + workers) % workers;
+    steps.stride = workers;
+    steps.leaves = {0, steps.leaf_count};
+  }
+  if (identity_.worker_id == 0 && work_.data.test.has_value()) {
+    steps.evaluate_every_steps = job.training().evaluate_every_steps();
+    steps.evaluate_at_end = true;
+  }
+  return steps;
+}
+
+ProgressReporter::Options WorkerRun::ReporterOptions(
+    const StepLoopOptions& steps) const {
+  ProgressReporter::Options reporter;
+  reporter.client = options_.coordinator;
+  reporter.clock = &clock_;
+  reporter.worker_id = identity_.worker_id;
+  reporter.incarnation = identity_.incarnation;
+  reporter.first_step = steps.first_step;
+  reporter.end_step = steps.end_step;
+  reporter.stride = steps.stride;
+  reporter.log_every_steps =
+      std::max<int64_t>(1, work_.job.job().training().log_every_steps());
+  reporter.log = log_;
+  return reporter;
+}
+
+absl::Status WorkerRun::RunSteps(const v1::GetShardMapResponse& map,
+                                 const StepLoopOptions& steps,
+                                 ProgressReporter* reporter) {
+  const v1::Job& job = work_.job.job();
+  SELARI_ASSIGN_OR_RETURN(
+      std::unique_ptr<ShardTransport> transport,
+      options_.make_transport(work_.job, map.shard_map(), identity_));
+  ParameterClientOptions client_options;
+  client_options.connect_timeout_ms = options_.coordinator_timeout_ms;
+  client_options.on_waiting = [this](const std::string& sentence) {
+    log_(absl::StrCat("worker ", identity_.worker_id, ": ", sentence));
+  };
+  SELARI_ASSIGN_OR_RETURN(
+      const std::unique_ptr<ParameterClient> client,
+      ConnectParameterClient(
+          work_.job,
+          std::make_unique<CancellableTransport>(std::move(transport), &off_),
+          client_options));
+  NetworkOptions network_options;
+  network_options.seed = job.seed();
+  network_options.thread_count = ThreadCount(options_.threads, job);
+  Network network(
+      work_.plan,
+      KernelsFor(static_cast<IsaLevel>(job.cluster().instruction_set())),
+      network_options);
+  SamplerOptions sampling;
+  sampling.seed = job.seed();
+  sampling.sample_count = work_.data.train.size;
+  // Sampler and TotalSteps agree on a training set smaller than one batch.
+  sampling.batch_size =
+      std::min<int64_t>(job.training().batch_size(), sampling.sample_count);
+  sampling.leaf_count = steps.leaf_count;
+  SELARI_RETURN_IF_ERROR(sampling.Validate());
+  const Sampler sampler(sampling);
+  StepLoop::Parts parts;
+  parts.model = &network;
+  parts.client = client.get();
+  parts.training = &work_.data.train;
+  parts.sampler = &sampler;
+  parts.held_out = work_.data.test.has_value() ? &*work_.data.test : nullptr;
+  parts.observer = reporter;
+  reporter->set_parameter_client(client.get());
+  StepLoop loop(parts, steps);
+  const absl::Status status = loop.Run();
+  reporter->set_parameter_client(nullptr);
+  return status;
+}
+
+absl::StatusOr<WorkerResult> WorkerRun::Run() {
+  SELARI_ASSIGN_OR_RETURN(const v1::GetJobResponse job,
+                          CallUntilAnswered<v1::GetJobResponse>(Retry(), [&] {
+                            return options_.coordinator->GetJob();
+                          }));
+  SELARI_ASSIGN_OR_RETURN(work_, LoadWork(job.job(), options_.base_dir));
+  identity_.incarnation = NewIncarnation();
+  SELARI_RETURN_IF_ERROR(Register());
+  const std::unique_ptr<LeaseKeeper> lease = KeepLease();
+  JobStopper::Options stopping;
+  stopping.client = options_.coordinator;
+  stopping.stop = options_.stop;
+  stopping.log = log_;
+  stopping.on_failed = [this](const absl::Status& status) {
+    off_.Cancel(status);
+  };
+  const JobStopper stopper(stopping);
+  const absl::StatusOr<v1::GetShardMapResponse> map = WaitForShards();
+  const StepLoopOptions steps = StepOptions(map.ok() ? map->start_step() : 0);
+  ProgressReporter reporter(ReporterOptions(steps));
+  return End(map.ok() ? RunSteps(*map, steps, &reporter) : map.status(),
+             &reporter);
+}
+
+absl::StatusOr<WorkerResult> WorkerRun::End(absl::Status status,
+                                            ProgressReporter* reporter) {
+  // A cancelled wait may surface as the transport's error: say why instead.
+  if (!status.ok() && !off_.status().ok()) {
+    status = off_.status();
+  }
+  ProgressReporter::End end;
+  end.finished = status.ok();
+  const bool stopped_early = IsJobStopped(status);
+  // Of a job that has ended the coordinator takes no notice of it.
+  if (!status.ok() && !stopped_early) {
+    end.error = std::string(status.message());
+  }
+  // Once the job has ended the coordinator does not wait for long.
+  end.timeout_ms = stopped_early || !off_.status().ok()
+                       ? kLastWordMs
+                       : options_.coordinator_timeout_ms;
+  const absl::Status reported = reporter->Finish(end);
+  if (!reported.ok()) {
+    log_(absl::StrCat("the coordinator did not take the last report: ",
+                      reported.message()));
+    if (status.ok()) {
+      status = reported;
+    }
+  }
+  if (!status.ok() && !stopped_early) {
+    return Annotate(status, absl::StrCat("worker ", identity_.worker_id));
+  }
+  WorkerResult result;
+  result.worker_id = identity_.worker_id;
+  result.step = reporter->step();
+  result.stopped_early = stopped_early;
+  result.totals = reporter->totals();
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<WorkerResult> RunWorker(const WorkerOptions& options) {
+  return WorkerRun(options).Run();
+}
+
+}  // namespace selari

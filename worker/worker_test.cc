@@ -1,0 +1,199 @@
+// What ends a worker before its first step; tests/integration/cluster_test.cc
+// runs whole jobs.
+
+#include "worker/worker.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/fake_coordinator_client.h"
+#include "common/file_env.h"
+#include "common/job_config.h"
+#include "common/posix_file_env.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "worker/client/parameter_client.h"
+
+namespace selari {
+namespace {
+
+using ::testing::HasSubstr;
+
+class WorkerTest : public ::testing::Test {
+ protected:
+  WorkerTest() {
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+        "data { train { csv { path: \"train.csv\" label_column: \"y\" } } }"
+        "model { layers { dense { units: 2 } }"
+        "        loss: LOSS_SOFTMAX_CROSS_ENTROPY }"
+        "cluster { servers: 1 worker_threads: 1 instruction_set: "
+        "INSTRUCTION_SET_LEVEL2 }",
+        job_.mutable_job()));
+    FillJobDefaults(job_.mutable_job());
+    job_.set_job_id("j");
+    job_.add_feature_shape(1);
+    job_.set_class_count(2);
+    job_.set_train_sample_count(2);
+    job_.set_total_steps(1);
+    dir_ = absl::StrCat(
+        ::testing::TempDir(), "/",
+        ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    EXPECT_TRUE(env_.CreateDirs(dir_).ok());
+    WriteData("x,y\n0.5,0\n1.5,1\n");
+
+    options_.coordinator = &client_;
+    options_.make_transport = [](const v1::ResolvedJob&, const v1::ShardMap&,
+                                 const WorkerIdentity&)
+        -> absl::StatusOr<std::unique_ptr<ShardTransport>> {
+      return absl::InternalError("no transport in this test");
+    };
+    options_.base_dir = dir_;
+    options_.coordinator_timeout_ms = 300;
+    options_.stop = &stop_;
+    options_.log = [](absl::string_view) {};
+    client_.on_get_job = [this]() -> absl::StatusOr<v1::GetJobResponse> {
+      v1::GetJobResponse response;
+      *response.mutable_job() = job_;
+      return response;
+    };
+    client_.on_register_worker = [this](const v1::RegisterWorkerRequest& r)
+        -> absl::StatusOr<v1::RegisterWorkerResponse> {
+      registration_ = r;
+      v1::RegisterWorkerResponse response;
+      response.set_lease_ms(3);
+      return response;
+    };
+    client_.on_renew_lease = [this](const v1::RenewLeaseRequest&)
+        -> absl::StatusOr<v1::RenewLeaseResponse> {
+      v1::RenewLeaseResponse response;
+      response.set_state(v1::JOB_STATE_JOINING);
+      return response;
+    };
+    client_.on_report_progress = [this](const v1::ReportProgressRequest& report)
+        -> absl::StatusOr<v1::ReportProgressResponse> {
+      last_report_ = report;
+      return v1::ReportProgressResponse();
+    };
+  }
+
+  void WriteData(absl::string_view csv) {
+    EXPECT_TRUE(
+        WriteFileAtomically(env_, JoinPath(dir_, "train.csv"), csv).ok());
+  }
+  void StatusIs(v1::JobState state, const std::string& message) {
+    client_.on_get_job_status = [=]() -> absl::StatusOr<v1::JobStatus> {
+      v1::JobStatus status;
+      status.set_state(state);
+      status.set_message(message);
+      return status;
+    };
+  }
+
+  PosixFileEnv env_;
+  std::string dir_;
+  v1::ResolvedJob job_;
+  StopToken stop_;
+  FakeCoordinatorClient client_;
+  WorkerOptions options_;
+  v1::RegisterWorkerRequest registration_;
+  v1::ReportProgressRequest last_report_;
+};
+
+TEST_F(WorkerTest, MissingCoordinatorIsGivenUp) {
+  client_.on_get_job = []() -> absl::StatusOr<v1::GetJobResponse> {
+    return absl::UnavailableError("refused");
+  };
+  const auto result = RunWorker(options_);
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded);
+  EXPECT_THAT(result.status().message(), HasSubstr("refused"));
+}
+
+TEST_F(WorkerTest, MissingDataIsNamed) {
+  ASSERT_TRUE(env_.RemoveFile(JoinPath(dir_, "train.csv")).ok());
+  const auto result = RunWorker(options_);
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(result.status().message(), HasSubstr("train.csv"));
+  EXPECT_EQ(registration_.incarnation(), 0u);
+}
+
+TEST_F(WorkerTest, DataOfAnotherShapeIsNamed) {
+  WriteData("a,b,y\n0.5,1,0\n1.5,1,1\n");
+  const auto result = RunWorker(options_);
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(result.status().message(),
+              HasSubstr("samples of shape 2, the job has 1"));
+}
+
+TEST_F(WorkerTest, ModelOfTheUsersOwnIsRefused) {
+  job_.mutable_job()->mutable_model()->mutable_custom();
+  const auto result = RunWorker(options_);
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(result.status().message(), HasSubstr("model.custom"));
+}
+
+TEST_F(WorkerTest, RefusalOfTheCoordinatorIsReturned) {
+  client_.on_register_worker = [](const v1::RegisterWorkerRequest&)
+      -> absl::StatusOr<v1::RegisterWorkerResponse> {
+    return absl::AlreadyExistsError("worker 0 is there already");
+  };
+  EXPECT_EQ(RunWorker(options_).status().code(),
+            absl::StatusCode::kAlreadyExists);
+}
+
+TEST_F(WorkerTest, RegistersWhatItSees) {
+  StatusIs(v1::JOB_STATE_FAILED, "server 1 has been missing for 60 s");
+  options_.worker_id = 0;
+  const auto result = RunWorker(options_);
+  EXPECT_EQ(registration_.train_sample_count(), 2);
+  EXPECT_EQ(registration_.job_id(), "j");
+  EXPECT_EQ(registration_.worker_id(), 0);
+  EXPECT_NE(registration_.incarnation(), 0u);
+}
+
+TEST_F(WorkerTest, FailureOfTheJobIsTold) {
+  StatusIs(v1::JOB_STATE_FAILED, "server 1 has been missing for 60 s");
+  const auto result = RunWorker(options_);
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kAborted);
+  EXPECT_THAT(result.status().message(), HasSubstr("server 1 has been"));
+  EXPECT_TRUE(last_report_.leaving());
+}
+
+TEST_F(WorkerTest, StoppedJobEndsItWell) {
+  StatusIs(v1::JOB_STATE_STOPPED, "");
+  const auto result = RunWorker(options_);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_TRUE(result->stopped_early);
+  EXPECT_TRUE(last_report_.leaving());
+  EXPECT_FALSE(last_report_.finished());
+  EXPECT_EQ(last_report_.error(), "");
+}
+
+TEST_F(WorkerTest, ToldToStopItStopsTheJob) {
+  StatusIs(v1::JOB_STATE_JOINING, "waits for server 0 of 1");
+  client_.on_stop_job = [this]() -> absl::StatusOr<v1::StopJobResponse> {
+    return absl::UnavailableError("away");
+  };
+  client_.on_renew_lease = [this](const v1::RenewLeaseRequest&)
+      -> absl::StatusOr<v1::RenewLeaseResponse> {
+    stop_.RequestStop();
+    return v1::RenewLeaseResponse();
+  };
+  const auto result = RunWorker(options_);
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(result.status().message(),
+              HasSubstr("told to stop, but the job could not be stopped"));
+}
+
+TEST_F(WorkerTest, ErrorBeforeTheFirstStepIsReported) {
+  StatusIs(v1::JOB_STATE_RUNNING, "");
+  client_.on_get_shard_map = []() -> absl::StatusOr<v1::GetShardMapResponse> {
+    return v1::GetShardMapResponse();
+  };
+  const auto result = RunWorker(options_);
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kInternal);
+  EXPECT_THAT(last_report_.error(), HasSubstr("no transport in this test"));
+}
+
+}  // namespace
+}  // namespace selari
