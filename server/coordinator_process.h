@@ -35,6 +35,8 @@ struct CoordinatorProcessOptions {
   std::string output_dir;
   // Folder of the checkpoint to go on from; empty for initial values.
   std::string resume_checkpoint;
+  // Written into checkpoints.
+  std::string program_version;
   // How long members may take to hear that the job has ended. > 0.
   int64_t end_timeout_ms = 5'000;
   // As in ServerOptions.
@@ -43,9 +45,9 @@ struct CoordinatorProcessOptions {
 
 class CoordinatorProcess {
  public:
-  // Starts to listen. UNAVAILABLE when the port is in use, ALREADY_EXISTS when
-  // another coordinator uses output_dir, INVALID_ARGUMENT or DATA_LOSS for the
-  // checkpoint, or an error of the disk.
+  // Starts to listen. FAILED_PRECONDITION when the port is in use,
+  // ALREADY_EXISTS when another coordinator uses output_dir, INVALID_ARGUMENT
+  // or DATA_LOSS for the checkpoint, or an error of the disk.
   static absl::StatusOr<std::unique_ptr<CoordinatorProcess>> Start(
       const CoordinatorProcessOptions& options);
   virtual ~CoordinatorProcess() = default;

@@ -1,8 +1,11 @@
 // RunServer: the whole life of one server process.
 //
-//   listen (NOT_SERVING) -> register at the coordinator, with retries -> host
-//   the shards that it assigns (SERVING) -> keep the lease -> end when the
-//   job ends, or when told to stop: NOT_SERVING, streams ended, exit.
+//   get the job from the coordinator, with retries -> listen (NOT_SERVING) ->
+//   register -> host the shards that it assigns (SERVING) -> keep the lease ->
+//   end when the job ends: NOT_SERVING, streams ended, exit.
+//
+// Told to stop, it has the coordinator save and stop the job, as no other
+// server has its shards; so it ends as the job does.
 
 #ifndef SELARI_SERVER_SERVER_PROCESS_H_
 #define SELARI_SERVER_SERVER_PROCESS_H_
@@ -36,6 +39,10 @@ struct ServerOptions {
   // How long open streams may take to end when the server stops. > 0.
   int64_t drain_timeout_ms = 5'000;
 
+  // How long saving and stopping the job may take once `stop` asked for it,
+  // before the server ends without. > 0.
+  int64_t stop_timeout_ms = 60'000;
+
   // Null: runs until the job ends. Borrowed.
   const StopToken* stop = nullptr;
   // Told one sentence at a time, for people: what is waited for and since
@@ -47,10 +54,12 @@ struct ServerOptions {
 };
 
 // Blocks until the process may exit. OK when the job ended, however it ended,
-// and when `stop` asked for it. Errors: the reason of the coordinator's
-// refusal (ALREADY_EXISTS: a live server has this id; FAILED_PRECONDITION:
-// instruction set; INVALID_ARGUMENT: id out of range), the address in use as
-// UNAVAILABLE, DEADLINE_EXCEEDED when the coordinator stays away.
+// and when `stop` came before this server had any shards. Errors: the reason
+// of the coordinator's refusal (ALREADY_EXISTS: a live server has this id;
+// FAILED_PRECONDITION: instruction set; INVALID_ARGUMENT: id out of range),
+// FAILED_PRECONDITION when the address to listen on is in use,
+// DEADLINE_EXCEEDED when the coordinator stays away, or why the job could not
+// be stopped.
 absl::Status RunServer(const ServerOptions& options);
 
 }  // namespace selari

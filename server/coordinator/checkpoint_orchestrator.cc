@@ -476,7 +476,8 @@ void CheckpointOrchestrator::ForgetCapturesAfter(int64_t step) {
   }
 }
 
-// In BOUNDED and ASYNC: the steps that every worker had pushed at the cut.
+// In BOUNDED and ASYNC worker w of W does the steps w, w + W, ..., and its
+// clock counts them; so the slowest clock times W steps are done by all.
 int64_t CheckpointOrchestrator::StepOf(const Capture& capture) const {
   if (capture.step >= 0) {
     return capture.step;
@@ -488,6 +489,10 @@ int64_t CheckpointOrchestrator::StepOf(const Capture& capture) const {
   int64_t step = capture.clocks.begin()->second;
   for (const auto& [worker, clock] : capture.clocks) {
     step = std::min(step, clock);
+  }
+  step *= workers;
+  if (job_.total_steps() > 0) {
+    step = std::min(step, job_.total_steps());
   }
   return std::max(step, start_step_);
 }

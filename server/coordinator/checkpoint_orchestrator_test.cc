@@ -306,7 +306,7 @@ TEST_F(CheckpointOrchestratorTest, BoundedCapturesAsItIsAtTheSlowestClock) {
   AnswerSave(1, -1, /*clock=*/12);
   RunIo();
   ASSERT_EQ(store_.published.size(), 1u);
-  EXPECT_EQ(store_.published[0].step(), 12);
+  EXPECT_EQ(store_.published[0].step(), 24);
   EXPECT_EQ(store_.published[0].worker_clocks_size(), 2);
 }
 

@@ -250,7 +250,7 @@ absl::StatusOr<v1::RenewLeaseResponse> Coordinator::RenewLease(
 absl::StatusOr<v1::GetShardMapResponse> Coordinator::GetShardMap() const {
   MutexLock lock(&mu_);
   if (state_ == v1::JOB_STATE_FAILED) {
-    return Annotate(failure_, "the job failed");
+    return JobFailed();
   }
   if (state_ == v1::JOB_STATE_JOINING || state_ == v1::JOB_STATE_INITIALIZING) {
     return absl::UnavailableError(
@@ -261,8 +261,15 @@ absl::StatusOr<v1::GetShardMapResponse> Coordinator::GetShardMap() const {
   }
   v1::GetShardMapResponse response;
   *response.mutable_shard_map() = shard_map_;
-  response.set_start_step(options_.resume.step);
+  response.set_start_step(StartStep());
   return response;
+}
+
+// A worker that has done s + 1 steps had all weights of step s, so everything
+// before step s is applied; of step s itself a worker that died may have
+// pushed only a part. What is pushed twice is only answered.
+int64_t Coordinator::StartStep() const {
+  return std::max(options_.resume.step, progress_.step() - 1);
 }
 
 v1::GetJobResponse Coordinator::GetJob() const {
@@ -379,6 +386,7 @@ void Coordinator::Tick() {
     wait_logged_ms_ = now_ms - kWaitLogIntervalMs + kFirstWaitLogMs;
   } else if (now_ms - wait_logged_ms_ >= kWaitLogIntervalMs) {
     wait_logged_ms_ = now_ms;
+    ++change_count_;
     Log(absl::StrCat("the coordinator ", wait));
   }
 }
@@ -449,6 +457,14 @@ void Coordinator::OnLastCheckpoint(
     return;
   }
   newest_ = *published;
+  const int64_t total_steps = options_.job.total_steps();
+  if (end_state == v1::JOB_STATE_DONE && total_steps > 0 &&
+      published->step != total_steps) {
+    Fail(absl::InternalError(absl::StrCat("the workers finished ", total_steps,
+                                          " steps, but the weights have ",
+                                          published->step, " updates")));
+    return;
+  }
   SetState(end_state);
   EndServers();
 }
@@ -488,7 +504,7 @@ void Coordinator::StopJob(Done<v1::StopJobResponse> done) {
   };
   switch (state_) {
     case v1::JOB_STATE_FAILED:
-      answer(Annotate(failure_, "the job failed"));
+      answer(JobFailed());
       return;
     case v1::JOB_STATE_DONE:
     case v1::JOB_STATE_STOPPED:
@@ -525,8 +541,14 @@ void Coordinator::Fail(const absl::Status& why) {
   }
   failure_ = why;
   SetState(v1::JOB_STATE_FAILED);
-  orchestrator_.Abort(Annotate(why, "the job failed"));
+  orchestrator_.Abort(JobFailed());
   EndServers();
+}
+
+// Never one of the codes that a caller tries again, whatever the reason was.
+absl::Status Coordinator::JobFailed() const {
+  return absl::AbortedError(
+      absl::StrCat("the job failed: ", failure_.message()));
 }
 
 void Coordinator::EndServers() {

@@ -103,7 +103,8 @@ class Coordinator {
   // seconds in messages apart.
   int64_t change_count() const;
   v1::JobState state() const;
-  // True when the job has ended and every live member has heard of it.
+  // True when the job has ended, every live server has heard of it and every
+  // worker has left: nobody will call any more.
   bool members_know_the_end() const;
   // Of a job that has ended: OK for DONE and STOPPED, otherwise why it failed.
   absl::Status result() const;
@@ -137,10 +138,12 @@ class Coordinator {
   // Whether the job cannot go on without a worker that registers.
   bool needs_workers() const;
 
+  int64_t StartStep() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Finish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnLastCheckpoint(v1::JobState end_state,
                         const absl::StatusOr<PublishedCheckpoint>& published)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status JobFailed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EndServers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // One sentence on what is waited for; empty when nothing is.

@@ -105,7 +105,9 @@ bool Coordinator::members_know_the_end() const {
   for (const v1::MemberKind kind :
        {v1::MEMBER_KIND_SERVER, v1::MEMBER_KIND_WORKER}) {
     for (const Member& member : membership_.members(kind)) {
-      if (member.alive && !member.knows_the_end) {
+      // A worker reports once more after it has heard, then leaves.
+      if (member.alive &&
+          (kind == v1::MEMBER_KIND_WORKER || !member.knows_the_end)) {
         return false;
       }
     }

@@ -305,6 +305,27 @@ TEST_F(CoordinatorTest, SilentWorkerIsNamedAndMayComeBack) {
   EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_RUNNING);
 }
 
+TEST_F(CoordinatorTest, WorkerThatComesBackBeginsWhereTheSlowestMayBe) {
+  StartRunning();
+  v1::ReportProgressRequest report = Report(0);
+  report.set_step(30);
+  ASSERT_TRUE(coordinator_->ReportProgress(report).ok());
+  EXPECT_EQ(coordinator_->GetShardMap()->start_step(), 0);
+  report = Report(1);
+  report.set_step(29);
+  ASSERT_TRUE(coordinator_->ReportProgress(report).ok());
+  EXPECT_EQ(coordinator_->GetShardMap()->start_step(), 28);
+}
+
+TEST_F(CoordinatorTest, UpdatesThatAreMissingAtTheEndFailTheJob) {
+  StartRunning();
+  FinishWorkers();
+  AnswerPauses(99);
+  AnswerSaves();
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_FAILED);
+  EXPECT_THAT(Message(), HasSubstr("100 steps, but the weights have 99"));
+}
+
 TEST_F(CoordinatorTest, SilentServerFailsTheJobNamingTheCheckpoint) {
   options_.resume = {"/out/step-40", 40, "digest"};
   StartRunning();
@@ -405,6 +426,18 @@ TEST_F(CoordinatorTest, StopSavesAndIsIdempotent) {
     EXPECT_EQ(response->step(), 30);
   }
   EXPECT_TRUE(coordinator_->result().ok());
+  for (FakeServer& server : servers_) {
+    server.ends.Answer(0, v1::EndJobResponse());
+  }
+  // Workers have not said goodbye yet.
+  EXPECT_FALSE(coordinator_->members_know_the_end());
+  for (int32_t id = 0; id < kWorkers; ++id) {
+    v1::ReportProgressRequest report = Report(id);
+    report.set_leaving(true);
+    EXPECT_EQ(coordinator_->ReportProgress(report)->state(),
+              v1::JOB_STATE_STOPPED);
+  }
+  EXPECT_TRUE(coordinator_->members_know_the_end());
 }
 
 TEST_F(CoordinatorTest, StopBeforeTheStartSavesNothing) {

@@ -81,10 +81,22 @@ void JobProgress::AddEvaluation(const v1::Evaluation& evaluation) {
 
 void JobProgress::CloseWindows() {
   while (!open_windows_.empty() &&
-         (open_windows_.begin()->second.size() == workers_.size() ||
-          open_windows_.size() > kOpenWindowsMax)) {
+         (FirstWindowIsComplete() || open_windows_.size() > kOpenWindowsMax)) {
     CloseFirstWindow();
   }
+}
+
+// A worker reports a window before or together with the step behind it, so one
+// that is past the window without a report had no samples in it.
+bool JobProgress::FirstWindowIsComplete() const {
+  const auto& [last_step, sums] = *open_windows_.begin();
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    if (workers_[i].step <= last_step &&
+        sums.find(static_cast<int32_t>(i)) == sums.end()) {
+      return false;
+    }
+  }
+  return true;
 }
 
 void JobProgress::CloseFirstWindow() {

@@ -2,7 +2,7 @@
 //
 // Every worker reports the sums of its own samples for each window of
 // training.log_every_steps steps; a window's metrics appear when all workers
-// have reported it, and do not depend on the order of the reports.
+// have reported it or are past it, and do not depend on the order of reports.
 //
 // Pure. Thread safety: none; the coordinator holds its lock.
 
@@ -60,6 +60,7 @@ class JobProgress {
   void AddWindow(int32_t worker, const v1::StepSums& sums);
   void AddEvaluation(const v1::Evaluation& evaluation);
   void CloseWindows();
+  bool FirstWindowIsComplete() const;
   void CloseFirstWindow();
 
   std::vector<WorkerProgress> workers_;

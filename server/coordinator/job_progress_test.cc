@@ -43,6 +43,13 @@ TEST(JobProgressTest, WindowAppearsWhenAllWorkersReportedIt) {
   EXPECT_EQ(status.metrics(0).samples(), 20);
 }
 
+TEST(JobProgressTest, WorkerWithoutSamplesIsNotWaitedFor) {
+  JobProgress progress(2, 0);
+  progress.Report(Report(1, 100));
+  progress.Report(Window(0, 9, 10, 4, 10));
+  EXPECT_EQ(Describe(progress).metrics_size(), 1);
+}
+
 TEST(JobProgressTest, RepeatedReportChangesNothing) {
   JobProgress progress(2, 0);
   progress.Report(Window(0, 9, 10, 4, 10));

@@ -1,0 +1,306 @@
+#include "server/shard_control/local_shard_control.h"
+
+#include <cerrno>
+#include <optional>
+
+#include "common/error_reason.h"
+#include "common/fake_clock.h"
+#include "common/fault_file_env.h"
+#include "common/job_config.h"
+#include "common/manual_executor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/checkpoint/checkpoint_fixture.h"
+#include "server/checkpoint/checkpoint_path.h"
+#include "server/shard_control/manual_shard_host.h"
+
+namespace selari {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr uint64_t kIncarnation = 77;
+
+// Server 1 of two, with shards 1 and (of 3) no other.
+class LocalShardControlTest : public ::testing::Test {
+ protected:
+  LocalShardControlTest() {
+    LocalShardControl::Options options;
+    options.incarnation = kIncarnation;
+    options.unwritten_captures_max = 2;
+    LocalShardControl::Environment environment;
+    environment.host = &host_;
+    environment.file_env = &env_;
+    environment.clock = &clock_;
+    auto executor = std::make_unique<ManualExecutor>();
+    auto disk = std::make_unique<ManualExecutor>();
+    executor_ = executor.get();
+    disk_ = disk.get();
+    environment.control_executor = std::move(executor);
+    environment.disk_executor = std::move(disk);
+    environment.on_ready = [this] { ++ready_; };
+    environment.on_end = [this] { ++ended_; };
+    control_ =
+        std::make_unique<LocalShardControl>(options, std::move(environment));
+  }
+
+  template <class Response>
+  ShardControl::Done<Response> Into(
+      std::optional<absl::StatusOr<Response>>* result) {
+    return [result](absl::StatusOr<Response> response) {
+      EXPECT_FALSE(result->has_value());
+      *result = std::move(response);
+    };
+  }
+
+  v1::AssignShardsRequest AssignRequest() {
+    v1::AssignShardsRequest request;
+    *request.mutable_job() = ExampleJob(example_);
+    FillJobDefaults(request.mutable_job()->mutable_job());
+    request.set_incarnation(kIncarnation);
+    request.set_server_id(1);
+    request.mutable_shard_map()->set_version(1);
+    for (const int32_t owner : {0, 1, 0}) {
+      request.mutable_shard_map()->add_shard_owners(owner);
+    }
+    return request;
+  }
+  absl::StatusOr<v1::AssignShardsResponse> Assign(
+      const v1::AssignShardsRequest& request) {
+    std::optional<absl::StatusOr<v1::AssignShardsResponse>> result;
+    control_->AssignShards(request, Into(&result));
+    executor_->RunUntilIdle();
+    return *result;
+  }
+  void Pause() {
+    v1::PauseShardsRequest request;
+    request.set_job_id(example_.job_id);
+    request.set_incarnation(kIncarnation);
+    control_->PauseShards(request, [](const auto& response) {
+      ASSERT_TRUE(response.ok()) << response.status();
+    });
+    executor_->RunUntilIdle();
+  }
+  v1::SaveShardsRequest SaveRequest(int64_t step) {
+    v1::SaveShardsRequest request;
+    request.set_job_id(example_.job_id);
+    request.set_incarnation(kIncarnation);
+    request.set_step(step);
+    request.set_directory("/out/attempt");
+    return request;
+  }
+  void Save(const v1::SaveShardsRequest& request,
+            std::optional<absl::StatusOr<v1::SaveShardsResponse>>* result) {
+    control_->SaveShards(request, Into(result));
+    executor_->RunUntilIdle();
+  }
+  // The host reaches the step of capture `i`.
+  void Capture(size_t i) {
+    host_.captures[i].done(
+        std::vector<ShardSnapshot>{ExampleSnapshots(example_)[1]});
+    executor_->RunUntilIdle();
+  }
+  void RunAll() {
+    while (executor_->RunUntilIdle() + disk_->RunUntilIdle() > 0) {
+    }
+  }
+
+  ExampleOptions example_;
+  FaultFileEnv env_;
+  FakeClock clock_;
+  ManualShardHost host_;
+  ManualExecutor* executor_ = nullptr;
+  ManualExecutor* disk_ = nullptr;
+  int ready_ = 0;
+  int ended_ = 0;
+  std::unique_ptr<LocalShardControl> control_;
+};
+
+TEST_F(LocalShardControlTest, AnotherLifeOrJobIsRefused) {
+  v1::AssignShardsRequest request = AssignRequest();
+  request.set_incarnation(5);
+  EXPECT_EQ(ReasonOf(Assign(request).status()), ErrorReason::kStaleIncarnation);
+  EXPECT_EQ(ready_, 0);
+
+  ASSERT_TRUE(Assign(AssignRequest()).ok());
+  v1::SaveShardsRequest save = SaveRequest(7);
+  save.set_job_id("other");
+  std::optional<absl::StatusOr<v1::SaveShardsResponse>> saved;
+  Save(save, &saved);
+  EXPECT_EQ(ReasonOf(saved->status()), ErrorReason::kWrongJob);
+}
+
+TEST_F(LocalShardControlTest, NothingWorksBeforeShardsAreAssigned) {
+  std::optional<absl::StatusOr<v1::SaveShardsResponse>> saved;
+  Save(SaveRequest(7), &saved);
+  EXPECT_EQ(ReasonOf(saved->status()), ErrorReason::kNotInitialized);
+}
+
+TEST_F(LocalShardControlTest, HostsTheShardsOfItsId) {
+  const auto response = Assign(AssignRequest());
+  ASSERT_TRUE(response.ok()) << response.status();
+  ASSERT_EQ(response->shards_size(), 1);
+  EXPECT_EQ(response->shards(0).shard(), 1);
+  EXPECT_TRUE(Assign(AssignRequest()).ok());
+  EXPECT_THAT(host_.shards(), ElementsAre(1));
+  EXPECT_EQ(ready_, 1);
+}
+
+TEST_F(LocalShardControlTest, RestoresTheShardsOfItsId) {
+  const auto dir = WriteExample(env_, "/out/checkpoints", example_);
+  ASSERT_TRUE(dir.ok()) << dir.status();
+  v1::AssignShardsRequest request = AssignRequest();
+  request.set_checkpoint(*dir);
+  const auto response = Assign(request);
+  ASSERT_TRUE(response.ok()) << response.status();
+  ASSERT_EQ(host_.restored.size(), 1u);
+  EXPECT_EQ(host_.restored[0].shard, 1);
+  EXPECT_EQ(host_.restored[0].version, example_.step);
+}
+
+TEST_F(LocalShardControlTest, DamagedCheckpointIsNamed) {
+  const auto dir = WriteExample(env_, "/out/checkpoints", example_);
+  ASSERT_TRUE(dir.ok()) << dir.status();
+  const std::string path = JoinPath(*dir, ShardFileName(1));
+  std::string bytes = *ReadFile(env_, path, 1 << 20);
+  bytes.back() ^= 1;
+  ASSERT_TRUE(WriteFileAtomically(env_, path, bytes).ok());
+  v1::AssignShardsRequest request = AssignRequest();
+  request.set_checkpoint(*dir);
+  const auto response = Assign(request);
+  EXPECT_EQ(response.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(response.status().message(), HasSubstr(ShardFileName(1)));
+  EXPECT_EQ(ready_, 0);
+}
+
+TEST_F(LocalShardControlTest, SaveWritesWhatWasCaptured) {
+  ASSERT_TRUE(Assign(AssignRequest()).ok());
+  std::optional<absl::StatusOr<v1::SaveShardsResponse>> saved;
+  Save(SaveRequest(7), &saved);
+  ASSERT_EQ(host_.captures.size(), 1u);
+  EXPECT_EQ(host_.captures[0].step, 7);
+  Capture(0);
+  EXPECT_FALSE(saved.has_value());
+  RunAll();
+  ASSERT_TRUE(saved.has_value() && saved->ok());
+  ASSERT_EQ((*saved)->files_size(), 1);
+  EXPECT_EQ((*saved)->files(0).shard(), 1);
+  EXPECT_TRUE(*env_.Exists("/out/attempt/" + ShardFileName(1)));
+}
+
+TEST_F(LocalShardControlTest, RepeatedSaveJoinsTheFirst) {
+  ASSERT_TRUE(Assign(AssignRequest()).ok());
+  std::optional<absl::StatusOr<v1::SaveShardsResponse>> first;
+  std::optional<absl::StatusOr<v1::SaveShardsResponse>> second;
+  std::optional<absl::StatusOr<v1::SaveShardsResponse>> third;
+  Save(SaveRequest(7), &first);
+  Save(SaveRequest(7), &second);
+  EXPECT_EQ(host_.captures.size(), 1u);
+  Capture(0);
+  RunAll();
+  Save(SaveRequest(7), &third);
+  EXPECT_EQ(host_.captures.size(), 1u);
+  EXPECT_TRUE(first->ok() && second->ok() && third->ok());
+}
+
+TEST_F(LocalShardControlTest, FullDiskFailsTheSaveOnly) {
+  ASSERT_TRUE(Assign(AssignRequest()).ok());
+  env_.SetCapacityBytes(100);
+  std::optional<absl::StatusOr<v1::SaveShardsResponse>> saved;
+  Save(SaveRequest(7), &saved);
+  Capture(0);
+  RunAll();
+  EXPECT_EQ(saved->status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_FALSE(host_.paused);
+}
+
+TEST_F(LocalShardControlTest, StepThatHasPassedIsRefused) {
+  ASSERT_TRUE(Assign(AssignRequest()).ok());
+  std::optional<absl::StatusOr<v1::SaveShardsResponse>> saved;
+  Save(SaveRequest(7), &saved);
+  host_.captures[0].done(absl::FailedPreconditionError("shard 1 is at 8"));
+  RunAll();
+  EXPECT_EQ(saved->status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(LocalShardControlTest, PauseEndsWithACaptureThatResumes) {
+  ASSERT_TRUE(Assign(AssignRequest()).ok());
+  Pause();
+  EXPECT_TRUE(host_.paused);
+  v1::SaveShardsRequest request = SaveRequest(7);
+  request.set_resume(true);
+  request.set_stop(true);
+  std::optional<absl::StatusOr<v1::SaveShardsResponse>> saved;
+  Save(request, &saved);
+  EXPECT_FALSE(host_.paused);
+  EXPECT_TRUE(host_.captures[0].stop);
+}
+
+TEST_F(LocalShardControlTest, PauseEndsByItself) {
+  ASSERT_TRUE(Assign(AssignRequest()).ok());
+  Pause();
+  clock_.AdvanceMs(9'999);
+  control_->Tick();
+  executor_->RunUntilIdle();
+  EXPECT_TRUE(host_.paused);
+  clock_.AdvanceMs(1);
+  control_->Tick();
+  executor_->RunUntilIdle();
+  EXPECT_FALSE(host_.paused);
+}
+
+TEST_F(LocalShardControlTest, ShardsWaitForASlowDisk) {
+  ASSERT_TRUE(Assign(AssignRequest()).ok());
+  std::optional<absl::StatusOr<v1::SaveShardsResponse>> saved[2];
+  for (const int64_t step : {0, 1}) {
+    Save(SaveRequest(step), &saved[step]);
+  }
+  Capture(0);
+  EXPECT_FALSE(host_.paused);
+  Capture(1);
+  EXPECT_TRUE(host_.paused);
+  ASSERT_TRUE(disk_->RunOne());
+  executor_->RunUntilIdle();
+  EXPECT_FALSE(host_.paused);
+  EXPECT_TRUE(saved[0]->ok());
+  EXPECT_FALSE(saved[1].has_value());
+}
+
+TEST_F(LocalShardControlTest, EndIsAnnouncedOnce) {
+  ASSERT_TRUE(Assign(AssignRequest()).ok());
+  v1::EndJobRequest request;
+  request.set_job_id(example_.job_id);
+  request.set_incarnation(kIncarnation);
+  for (int i = 0; i < 2; ++i) {
+    control_->EndJob(request, [](const auto& r) { EXPECT_TRUE(r.ok()); });
+    executor_->RunUntilIdle();
+  }
+  EXPECT_EQ(ended_, 1);
+}
+
+TEST_F(LocalShardControlTest, ClosedOneAnswersAndRefuses) {
+  ASSERT_TRUE(Assign(AssignRequest()).ok());
+  std::optional<absl::StatusOr<v1::SaveShardsResponse>> open;
+  std::optional<absl::StatusOr<v1::SaveShardsResponse>> late;
+  Save(SaveRequest(7), &open);
+  control_->Close();
+  Save(SaveRequest(8), &late);
+  EXPECT_EQ(open->status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(late->status().code(), absl::StatusCode::kUnavailable);
+  Capture(0);
+  RunAll();
+}
+
+TEST_F(LocalShardControlTest, OpenSavesEndWithTheServer) {
+  ASSERT_TRUE(Assign(AssignRequest()).ok());
+  std::optional<absl::StatusOr<v1::SaveShardsResponse>> saved;
+  Save(SaveRequest(7), &saved);
+  control_.reset();
+  ASSERT_TRUE(saved.has_value());
+  EXPECT_EQ(saved->status().code(), absl::StatusCode::kCancelled);
+  host_.captures[0].done(std::vector<ShardSnapshot>());
+}
+
+}  // namespace
+}  // namespace selari
