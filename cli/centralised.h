@@ -33,6 +33,8 @@ struct CentralisedOptions {
   std::string output_dir;
   // Folder of the checkpoint to go on from; empty for initial values.
   std::string resume_checkpoint;
+  // Written into checkpoints.
+  std::string program_version;
   // As in ServerOptions.
   std::function<void(absl::string_view)> log;
 };
