@@ -40,7 +40,7 @@ void Shard::OpenSession(SessionId session, const WorkerIdentity& worker,
   if (worker.worker_id == kObserverId) {
     return;
   }
-  for (ReductionPartials& partials : state_->CurrentPartials()) {
+  for (ReductionPartials& partials : state_->RecentPartials()) {
     replies->push_back({session, std::move(partials)});
   }
 }

@@ -45,8 +45,8 @@ class Shard {
   explicit Shard(std::unique_ptr<ShardState> state,
                  OpObserver observer = nullptr);
 
-  // Opens a session; a worker's session is told the partial sums of the round
-  // in progress, and from now on each one that becomes known.
+  // Opens a session; a worker's session is told the recent partial sums, and
+  // from now on each one that becomes known.
   void OpenSession(SessionId session, const WorkerIdentity& worker,
                    Replies* replies);
   // Forgets the session; what it pushed still counts.

@@ -241,11 +241,18 @@ void ShardState::SumRound(size_t index, ApplyEffects* effects) {
   const Optimizer& optimizer = *job_->optimizer;
   UpdateArrays arrays = ArraysOf(index);
   arrays.grad = cell.reduced->Block(0, arrays.n, nullptr);
-  cell.partials.assign(optimizer.Round(round()).sum_count, 0);
+  std::vector<double> sums(optimizer.Round(round()).sum_count);
   optimizer.PartialSums(round(), ContextOf(index, version(index)), arrays,
-                        absl::MakeSpan(cell.partials));
-  effects->partials.push_back(
-      {version(index), round(), chunks()[index].chunk, cell.partials});
+                        absl::MakeSpan(sums));
+  cell.partials.erase(std::remove_if(cell.partials.begin(), cell.partials.end(),
+                                     [&](const ReductionPartials& partials) {
+                                       return partials.step <
+                                              version(index) - 1;
+                                     }),
+                      cell.partials.end());
+  cell.partials.push_back(
+      {version(index), round(), chunks()[index].chunk, std::move(sums)});
+  effects->partials.push_back(cell.partials.back());
 }
 
 // A gradient that must wait for totals and is read more than once: summed into
@@ -300,13 +307,10 @@ FloatSlice ShardState::weights(size_t index) const {
   return {weights->data(), weights->size(), weights};
 }
 
-std::vector<ReductionPartials> ShardState::CurrentPartials() const {
+std::vector<ReductionPartials> ShardState::RecentPartials() const {
   std::vector<ReductionPartials> partials;
-  for (size_t i = 0; i < cells_.size(); ++i) {
-    if (reduced(i)) {
-      partials.push_back(
-          {version(i), round(), chunks()[i].chunk, cells_[i].partials});
-    }
+  for (const Cell& cell : cells_) {
+    partials.insert(partials.end(), cell.partials.begin(), cell.partials.end());
   }
   return partials;
 }

@@ -86,8 +86,11 @@ class ShardState {
   int32_t round() const { return static_cast<int32_t>(totals_.size()); }
   // True when every chunk has its reduced gradient, so that totals may come.
   bool AllReduced() const { return reduced_count_ == cells_.size(); }
-  // The partial sums of this round that are known so far.
-  std::vector<ReductionPartials> CurrentPartials() const;
+  // The partial sums of this step's rounds and of the step before: shards of
+  // one job are never further apart, so whoever hears them from all shards can
+  // make the totals that any shard waits for. Empty after a restart, when all
+  // shards are at one step.
+  std::vector<ReductionPartials> RecentPartials() const;
 
   // The chunk as it is, by reference.
   ChunkState CaptureChunk(size_t index);
@@ -102,7 +105,8 @@ class ShardState {
     BufferPool* weight_pool = nullptr;
     BufferPool* slot_pool = nullptr;
     std::optional<ReducedGradient> reduced;
-    std::vector<double> partials;  // of the round in progress
+    // Of this step's rounds so far and of all rounds of the step before.
+    std::vector<ReductionPartials> partials;
   };
 
   ShardState(std::shared_ptr<const ShardJob> job, int32_t shard,

@@ -264,6 +264,20 @@ TEST_F(ShardRoundsTest, TellsALateSessionTheRoundInProgress) {
   EXPECT_TRUE(RepliesTo<ReductionPartials>(5, replies).empty());
 }
 
+// Another shard may still wait for these totals, and all who knew them be dead.
+TEST_F(ShardRoundsTest, TellsALateSessionTheRoundsOfTheStepBefore) {
+  for (int64_t step = 0; step < 3; ++step) {
+    Handle(1, Push(step, kRoot, 1, 2));
+    Handle(1, Push(step, kRoot, 2, 2, /*chunk=*/1));
+    Handle(1, ReductionTotals{step, 0, 0, {kCount * 8.0}});
+  }
+  Shard::Replies replies;
+  shard_->OpenSession(4, {3, 5}, &replies);
+  const auto partials = RepliesTo<ReductionPartials>(4, replies);
+  ASSERT_EQ(partials.size(), 4u) << "of steps 1 and 2";
+  EXPECT_EQ(partials.back().step, 2);
+}
+
 TEST_F(ShardRoundsTest, RefusesTotalsThatCannotBe) {
   Handle(1, Push(0, kRoot, 1, 2));
   Handle(1, Push(0, kRoot, 2, 2, /*chunk=*/1));
