@@ -105,7 +105,10 @@ void ClientStream::OnDone(const grpc::Status& status) {
       end = failure_;
     }
   }
-  owner_->OnEnd(end);
+  Owner* const owner = owner_;
+  owner->OnEnd(end);
+  self.reset();  // the end of *this
+  owner->OnGone();
 }
 
 void ClientStream::Write(grpc::ByteBuffer frame) {

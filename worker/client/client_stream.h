@@ -27,18 +27,22 @@ class ClientStream final
     : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
       public std::enable_shared_from_this<ClientStream> {
  public:
-  // Called from gRPC's threads, one call at a time, OnEnd last.
+  // Called from gRPC's threads, one call at a time, OnEnd and OnGone last.
   class Owner {
    public:
     virtual ~Owner() = default;
     // An error ends the stream with it.
     virtual absl::Status OnFrame(ReplyFrame frame) = 0;
-    // The call is over. The stream calls its owner no more.
+    // The call is over: lets go of the stream.
     virtual void OnEnd(const absl::Status& status) = 0;
+    // Everything of the call is released, and the owner is called no more. An
+    // owner that waits for this leaves no gRPC object alive behind it, which
+    // matters when the process ends next.
+    virtual void OnGone() = 0;
   };
 
   // Opens the call and sends the hello; waits for the server to be there as
-  // long as it takes. `owner` outlives OnEnd.
+  // long as it takes. `owner` outlives OnGone.
   static std::shared_ptr<ClientStream> Start(
       const std::shared_ptr<grpc::Channel>& channel, const StreamHello& hello,
       Owner* owner);

@@ -235,6 +235,9 @@ void ServerLink::OnEnd(const absl::Status& status) {
   if (tell) {
     changed_();
   }
+}
+
+void ServerLink::OnGone() {
   MutexLock lock(&mu_);
   --open_streams_;
   stopped_.NotifyAll();

@@ -84,6 +84,7 @@ class ServerLink final : private ClientStream::Owner {
  private:
   absl::Status OnFrame(ReplyFrame frame) override;
   void OnEnd(const absl::Status& status) override;
+  void OnGone() override;
 
   absl::Status TakeHello(const StreamHelloReply& reply);
   absl::Status CheckHello(const StreamHelloReply& reply)
@@ -116,7 +117,7 @@ class ServerLink final : private ClientStream::Owner {
   // Kept back while what was unanswered is collected.
   std::vector<ShardRequest> held_back_ ABSL_GUARDED_BY(mu_);
   std::shared_ptr<ClientStream> stream_ ABSL_GUARDED_BY(mu_);
-  // Streams whose OnEnd has not returned.
+  // Streams that are not gone.
   int32_t open_streams_ ABSL_GUARDED_BY(mu_) = 0;
   TransportStats ended_stats_ ABSL_GUARDED_BY(mu_);  // of earlier streams
 };
