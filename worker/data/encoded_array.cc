@@ -85,27 +85,27 @@ absl::Status FillLabels(const EncodedArray& array,
 
 // Calls `visit` with a value of the C++ type that `type` names.
 template <class Visit>
-absl::Status VisitType(ArrayType type, Visit visit) {
+absl::Status VisitType(EncodedType type, Visit visit) {
   switch (type) {
-    case ArrayType::kInt8:
+    case EncodedType::kInt8:
       return visit(int8_t{});
-    case ArrayType::kUint8:
+    case EncodedType::kUint8:
       return visit(uint8_t{});
-    case ArrayType::kInt16:
+    case EncodedType::kInt16:
       return visit(int16_t{});
-    case ArrayType::kUint16:
+    case EncodedType::kUint16:
       return visit(uint16_t{});
-    case ArrayType::kInt32:
+    case EncodedType::kInt32:
       return visit(int32_t{});
-    case ArrayType::kUint32:
+    case EncodedType::kUint32:
       return visit(uint32_t{});
-    case ArrayType::kInt64:
+    case EncodedType::kInt64:
       return visit(int64_t{});
-    case ArrayType::kUint64:
+    case EncodedType::kUint64:
       return visit(uint64_t{});
-    case ArrayType::kFloat32:
+    case EncodedType::kFloat32:
       return visit(float{});
-    case ArrayType::kFloat64:
+    case EncodedType::kFloat64:
       return visit(double{});
   }
   SELARI_CHECK(false);
@@ -113,7 +113,7 @@ absl::Status VisitType(ArrayType type, Visit visit) {
 
 }  // namespace
 
-int64_t ArrayTypeBytes(ArrayType type) {
+int64_t EncodedTypeBytes(EncodedType type) {
   int64_t bytes = 0;
   SELARI_CHECK(VisitType(type, [&bytes](auto value) {
                  bytes = sizeof(value);
@@ -122,27 +122,27 @@ int64_t ArrayTypeBytes(ArrayType type) {
   return bytes;
 }
 
-absl::string_view ArrayTypeName(ArrayType type) {
+absl::string_view EncodedTypeName(EncodedType type) {
   switch (type) {
-    case ArrayType::kInt8:
+    case EncodedType::kInt8:
       return "int8";
-    case ArrayType::kUint8:
+    case EncodedType::kUint8:
       return "uint8";
-    case ArrayType::kInt16:
+    case EncodedType::kInt16:
       return "int16";
-    case ArrayType::kUint16:
+    case EncodedType::kUint16:
       return "uint16";
-    case ArrayType::kInt32:
+    case EncodedType::kInt32:
       return "int32";
-    case ArrayType::kUint32:
+    case EncodedType::kUint32:
       return "uint32";
-    case ArrayType::kInt64:
+    case EncodedType::kInt64:
       return "int64";
-    case ArrayType::kUint64:
+    case EncodedType::kUint64:
       return "uint64";
-    case ArrayType::kFloat32:
+    case EncodedType::kFloat32:
       return "float32";
-    case ArrayType::kFloat64:
+    case EncodedType::kFloat64:
       return "float64";
   }
   SELARI_CHECK(false);
@@ -169,7 +169,7 @@ absl::StatusOr<int64_t> ElementCount(absl::string_view source,
 absl::Status CheckLength(const EncodedArray& array, absl::string_view format) {
   SELARI_ASSIGN_OR_RETURN(const int64_t count,
                           ElementCount(array.source, array.shape));
-  const int64_t expected = count * ArrayTypeBytes(array.type);
+  const int64_t expected = count * EncodedTypeBytes(array.type);
   SELARI_CHECK(array.elements_begin <= array.bytes.size());
   const int64_t actual =
       static_cast<int64_t>(array.bytes.size() - array.elements_begin);
@@ -178,7 +178,7 @@ absl::Status CheckLength(const EncodedArray& array, absl::string_view format) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       array.source, ": ", format, " header says ", ShapeName(array.shape), " ",
-      ArrayTypeName(array.type), ", expected ", expected,
+      EncodedTypeName(array.type), ", expected ", expected,
       " bytes after the header, has ", actual, "; the file is ",
       actual < expected ? "truncated" : "longer than it says",
       ", fetch it again"));

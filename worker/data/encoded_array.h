@@ -22,7 +22,7 @@
 
 namespace selari {
 
-enum class ArrayType {
+enum class EncodedType {
   kInt8,
   kUint8,
   kInt16,
@@ -36,10 +36,10 @@ enum class ArrayType {
 };
 
 // Bytes of one element.
-int64_t ArrayTypeBytes(ArrayType type);
+int64_t EncodedTypeBytes(EncodedType type);
 
 // As people write it, for messages: "uint8", "float32".
-absl::string_view ArrayTypeName(ArrayType type);
+absl::string_view EncodedTypeName(EncodedType type);
 
 struct EncodedArray {
   // Where it comes from, for messages: the file's path.
@@ -47,7 +47,7 @@ struct EncodedArray {
   // Each dimension >= 0; row-major, the first one counts samples. Empty for
   // a scalar.
   std::vector<int64_t> shape;
-  ArrayType type = ArrayType::kUint8;
+  EncodedType type = EncodedType::kUint8;
   bool big_endian = false;
   // The whole file; the elements start at `elements_begin` and fill the rest.
   std::string bytes;

@@ -13,7 +13,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-EncodedArray ArrayOf(std::vector<int64_t> shape, ArrayType type,
+EncodedArray ArrayOf(std::vector<int64_t> shape, EncodedType type,
                      std::string bytes, bool big_endian = false) {
   EncodedArray array;
   array.source = "array.bin";
@@ -38,9 +38,9 @@ std::vector<float> Floats(const EncodedArray& array) {
 TEST(EncodedArrayTest, ReadsBothByteOrders) {
   const std::string little("\x02\x01\xff\xff", 4);
   const std::string big("\x01\x02\xff\xff", 4);
-  EXPECT_THAT(Floats(ArrayOf({2}, ArrayType::kInt16, little)),
+  EXPECT_THAT(Floats(ArrayOf({2}, EncodedType::kInt16, little)),
               ElementsAre(258, -1));
-  EXPECT_THAT(Floats(ArrayOf({2}, ArrayType::kInt16, big, true)),
+  EXPECT_THAT(Floats(ArrayOf({2}, EncodedType::kInt16, big, true)),
               ElementsAre(258, -1));
 }
 
@@ -48,7 +48,7 @@ TEST(EncodedArrayTest, NamesRowAndColumnOfNaN) {
   // A quiet NaN as element 3 of a (2, 2) array.
   std::string bytes(12, '\0');
   bytes += std::string("\x00\x00\xc0\x7f", 4);
-  const EncodedArray array = ArrayOf({2, 2}, ArrayType::kFloat32, bytes);
+  const EncodedArray array = ArrayOf({2, 2}, EncodedType::kFloat32, bytes);
   EXPECT_THAT(Message(ToFloats(array).status()),
               HasSubstr("array.bin: row 1, column 1 is NaN"));
 }
@@ -57,20 +57,20 @@ TEST(EncodedArrayTest, RefusesInfinityAndDoublesPastFloat) {
   const std::string infinite("\x00\x00\x00\x00\x00\x00\xf0\x7f", 8);
   const std::string huge("\x00\x00\x00\x00\x00\x00\xe0\x7f", 8);
   EXPECT_THAT(
-      Message(ToFloats(ArrayOf({1}, ArrayType::kFloat64, infinite)).status()),
+      Message(ToFloats(ArrayOf({1}, EncodedType::kFloat64, infinite)).status()),
       HasSubstr("infinite"));
   EXPECT_THAT(
-      Message(ToFloats(ArrayOf({1}, ArrayType::kFloat64, huge)).status()),
+      Message(ToFloats(ArrayOf({1}, EncodedType::kFloat64, huge)).status()),
       HasSubstr("too large"));
 }
 
 TEST(EncodedArrayTest, NamesTheRowOfABadLabel) {
-  EXPECT_THAT(Message(ToLabels(ArrayOf({2}, ArrayType::kInt8,
+  EXPECT_THAT(Message(ToLabels(ArrayOf({2}, EncodedType::kInt8,
                                        std::string("\x01\xff", 2)))
                           .status()),
               HasSubstr("label of row 1 is -1"));
   // 0.5 as float.
-  EXPECT_THAT(Message(ToLabels(ArrayOf({1}, ArrayType::kFloat32,
+  EXPECT_THAT(Message(ToLabels(ArrayOf({1}, EncodedType::kFloat32,
                                        std::string("\x00\x00\x00\x3f", 4)))
                           .status()),
               HasSubstr("label of row 0 is 0.5"));
@@ -78,17 +78,17 @@ TEST(EncodedArrayTest, NamesTheRowOfABadLabel) {
 
 TEST(EncodedArrayTest, TakesLabelsAsVectorOrColumnOnly) {
   const std::string bytes("\x01\x00\x03", 3);
-  const auto column = ToLabels(ArrayOf({3, 1}, ArrayType::kUint8, bytes));
+  const auto column = ToLabels(ArrayOf({3, 1}, EncodedType::kUint8, bytes));
   ASSERT_TRUE(column.ok());
   EXPECT_THAT(*column, ElementsAre(1, 0, 3));
   EXPECT_THAT(
-      Message(ToLabels(ArrayOf({1, 3}, ArrayType::kUint8, bytes)).status()),
+      Message(ToLabels(ArrayOf({1, 3}, EncodedType::kUint8, bytes)).status()),
       HasSubstr("labels have shape 1x3"));
 }
 
 TEST(EncodedArrayTest, CountsBothLengthsOfATruncatedFile) {
   const EncodedArray array =
-      ArrayOf({10, 4}, ArrayType::kFloat32, std::string(159, '\0'));
+      ArrayOf({10, 4}, EncodedType::kFloat32, std::string(159, '\0'));
   EXPECT_THAT(Message(CheckLength(array, "IDX")),
               HasSubstr("expected 160 bytes after the header, has 159; the "
                         "file is truncated"));
@@ -96,7 +96,7 @@ TEST(EncodedArrayTest, CountsBothLengthsOfATruncatedFile) {
 
 TEST(EncodedArrayTest, RefusesAShapePastAnyMemory) {
   const EncodedArray array =
-      ArrayOf({int64_t{1} << 40, int64_t{1} << 40}, ArrayType::kUint8, "");
+      ArrayOf({int64_t{1} << 40, int64_t{1} << 40}, EncodedType::kUint8, "");
   EXPECT_EQ(CheckLength(array, "IDX").code(),
             absl::StatusCode::kInvalidArgument);
 }

@@ -14,20 +14,20 @@ namespace {
 constexpr std::size_t kMagicBytes = 4;
 constexpr std::size_t kDimensionBytes = 4;
 
-std::optional<ArrayType> TypeOfCode(uint8_t code) {
+std::optional<EncodedType> TypeOfCode(uint8_t code) {
   switch (code) {
     case 0x08:
-      return ArrayType::kUint8;
+      return EncodedType::kUint8;
     case 0x09:
-      return ArrayType::kInt8;
+      return EncodedType::kInt8;
     case 0x0B:
-      return ArrayType::kInt16;
+      return EncodedType::kInt16;
     case 0x0C:
-      return ArrayType::kInt32;
+      return EncodedType::kInt32;
     case 0x0D:
-      return ArrayType::kFloat32;
+      return EncodedType::kFloat32;
     case 0x0E:
-      return ArrayType::kFloat64;
+      return EncodedType::kFloat64;
     default:
       return std::nullopt;
   }
@@ -46,7 +46,7 @@ absl::StatusOr<EncodedArray> ParseIdx(std::string source, std::string bytes) {
                      " bytes, an IDX file starts with a header of ",
                      kMagicBytes, "; fetch it again"));
   }
-  const std::optional<ArrayType> type = TypeOfCode(ByteAt(bytes, 2));
+  const std::optional<EncodedType> type = TypeOfCode(ByteAt(bytes, 2));
   if (bytes[0] != 0 || bytes[1] != 0 || !type.has_value()) {
     return absl::InvalidArgumentError(absl::StrCat(
         source, ": starts with bytes ", ByteAt(bytes, 0), " ", ByteAt(bytes, 1),

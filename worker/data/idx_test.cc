@@ -21,7 +21,7 @@ TEST(IdxTest, ReadsShapeTypeAndElements) {
   const auto array = ParseIdx("images", TwoImages());
   ASSERT_TRUE(array.ok()) << array.status();
   EXPECT_THAT(array->shape, ElementsAre(2, 1, 3));
-  EXPECT_EQ(array->type, ArrayType::kUint8);
+  EXPECT_EQ(array->type, EncodedType::kUint8);
   EXPECT_TRUE(array->big_endian);
   EXPECT_EQ(array->bytes.substr(array->elements_begin), "abcdef");
 }

@@ -108,15 +108,15 @@ class HeaderParser {
 absl::Status SetType(absl::string_view descr, EncodedArray* array) {
   struct Known {
     absl::string_view code;
-    ArrayType type;
+    EncodedType type;
   };
   constexpr Known kKnown[] = {
-      {"b1", ArrayType::kUint8},   {"i1", ArrayType::kInt8},
-      {"u1", ArrayType::kUint8},   {"i2", ArrayType::kInt16},
-      {"u2", ArrayType::kUint16},  {"i4", ArrayType::kInt32},
-      {"u4", ArrayType::kUint32},  {"i8", ArrayType::kInt64},
-      {"u8", ArrayType::kUint64},  {"f4", ArrayType::kFloat32},
-      {"f8", ArrayType::kFloat64},
+      {"b1", EncodedType::kUint8},   {"i1", EncodedType::kInt8},
+      {"u1", EncodedType::kUint8},   {"i2", EncodedType::kInt16},
+      {"u2", EncodedType::kUint16},  {"i4", EncodedType::kInt32},
+      {"u4", EncodedType::kUint32},  {"i8", EncodedType::kInt64},
+      {"u8", EncodedType::kUint64},  {"f4", EncodedType::kFloat32},
+      {"f8", EncodedType::kFloat64},
   };
   if (descr.size() == 3 && absl::StrContains("<>|=", descr.substr(0, 1))) {
     for (const Known& known : kKnown) {

@@ -47,7 +47,7 @@ TEST(NpyTest, ReadsTypeAndByteOrder) {
       "a.npy", Npy(1, "{'descr': '>f8', 'fortran_order': False, 'shape': (1,)}",
                    "12345678"));
   ASSERT_TRUE(array.ok()) << array.status();
-  EXPECT_EQ(array->type, ArrayType::kFloat64);
+  EXPECT_EQ(array->type, EncodedType::kFloat64);
   EXPECT_TRUE(array->big_endian);
 }
 
