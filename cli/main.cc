@@ -1,13 +1,68 @@
-// selari, the one binary.
+// selari, the one binary: sets up the process, runs one command.
 
 #include <cstdio>
-#include <cstring>
+#include <variant>
 
-int main(int argc, char** argv) {
-  if (argc > 1 && std::strcmp(argv[1], "version") == 0) {
-    std::puts("selari 0.1.0");
-    return 0;
+#include "cli/command_line.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/signals.h"
+#include "common/malloc_tuning.h"
+#include "common/version.h"
+
+namespace selari {
+namespace {
+
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
+int Main(int argc, char** argv) {
+  TuneMalloc();
+  const Command command = ParseCommandLine(argc, argv);
+  if (const auto* exit = std::get_if<ExitNow>(&command)) {
+    std::fputs(exit->text.c_str(),
+               exit->exit_code == kExitOk ? stdout : stderr);
+    return exit->exit_code;
   }
-  std::fputs("usage: selari version\n", argc > 1 ? stderr : stdout);
-  return argc > 1 ? 2 : 0;
+  return std::visit(
+      Overloaded{
+          [](const ExitNow& c) { return c.exit_code; },
+          [](const TrainCommand& c) {
+            Signals signals(nullptr);
+            return RunTrainCommand(c, &signals);
+          },
+          [](const CoordinatorCommand& c) {
+            Signals signals(nullptr);
+            return RunCoordinatorCommand(c, &signals);
+          },
+          [](const ServerCommand& c) {
+            Signals signals(nullptr);
+            return RunServerCommand(c, &signals);
+          },
+          [](const WorkerCommand& c) {
+            Signals signals(nullptr);
+            return RunWorkerCommand(c, &signals);
+          },
+          [](const StatusCommand& c) {
+            Signals signals(nullptr);
+            return RunStatusCommand(c, &signals);
+          },
+          [](const CheckpointCommand& c) { return RunCheckpointCommand(c); },
+          [](const DigestCommand& c) { return RunDigestCommand(c); },
+          [](const ExportCommand& c) { return RunExportCommand(c); },
+          [](const VersionCommand&) {
+            std::printf("selari %s\n", kVersion);
+            return kExitOk;
+          },
+      },
+      command);
 }
+
+}  // namespace
+}  // namespace selari
+
+int main(int argc, char** argv) { return selari::Main(argc, argv); }

@@ -47,12 +47,6 @@ TrainProgress RunWatcher::Progress(const v1::JobStatus& status,
 
 void RunWatcher::Observe(const v1::JobStatus& status, double now_seconds) {
   last_ = status;
-  if (status.message() != last_note_) {
-    last_note_ = status.message();
-    if (!last_note_.empty()) {
-      options_.view->OnNote(last_note_);
-    }
-  }
   if (status.state() == v1::JOB_STATE_JOINING ||
       status.state() == v1::JOB_STATE_INITIALIZING) {
     return;

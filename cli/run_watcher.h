@@ -41,7 +41,6 @@ class RunWatcher {
 
   const Options options_;
   v1::JobStatus last_;
-  std::string last_note_;
   std::string last_checkpoint_;
   int64_t next_metric_step_ = -1;      // -1: none was seen
   int64_t next_evaluation_step_ = -1;  // -1: none was seen

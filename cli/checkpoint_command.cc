@@ -1,0 +1,82 @@
+// `selari checkpoint list`, `verify` and `save`.
+
+#include <cstdio>
+
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/find_checkpoint.h"
+#include "cli/print_error.h"
+#include "common/grpc_coordinator_client.h"
+#include "common/posix_file_env.h"
+#include "common/status.h"
+#include "server/checkpoint/checkpoint_list.h"
+#include "server/checkpoint/checkpoint_path.h"
+#include "server/checkpoint/describe.h"
+
+namespace selari {
+namespace {
+
+absl::Status List(const std::string& output_dir) {
+  PosixFileEnv env;
+  SELARI_ASSIGN_OR_RETURN(const bool exists, env.Exists(output_dir));
+  if (!exists) {
+    return absl::NotFoundError(absl::StrCat(
+        output_dir, " does not exist; name a run's output folder"));
+  }
+  const std::string dir = CheckpointsDir(output_dir);
+  SELARI_ASSIGN_OR_RETURN(const std::vector<CheckpointInfo> checkpoints,
+                          ListCheckpoints(env, dir));
+  std::fputs(DescribeCheckpoints(dir, checkpoints).c_str(), stdout);
+  return absl::OkStatus();
+}
+
+// For a run, its newest checkpoint even if it is damaged: that is the question.
+absl::StatusOr<std::string> NewestOf(FileEnv& env, const std::string& path) {
+  SELARI_ASSIGN_OR_RETURN(const std::vector<CheckpointInfo> checkpoints,
+                          ListCheckpoints(env, CheckpointsDir(path)));
+  if (checkpoints.empty()) {
+    return path;
+  }
+  return checkpoints.back().path;
+}
+
+absl::Status Verify(const std::string& path) {
+  PosixFileEnv env;
+  SELARI_ASSIGN_OR_RETURN(const std::string dir, NewestOf(env, path));
+  const VerifyReport report = VerifyCheckpoint(env, dir);
+  std::fputs(DescribeVerification(dir, report).c_str(), stdout);
+  return report.status;
+}
+
+absl::Status Save(const std::string& address) {
+  const auto client = MakeGrpcCoordinatorClient({address});
+  SELARI_ASSIGN_OR_RETURN(const v1::SaveCheckpointResponse saved,
+                          client->SaveCheckpoint());
+  std::printf("step %lld  checkpoint in %s\n",
+              static_cast<long long>(saved.step()), saved.path().c_str());
+  return absl::OkStatus();
+}
+
+absl::Status Run(const CheckpointCommand& command) {
+  switch (command.action) {
+    case CheckpointCommand::Action::kList:
+      return List(command.path);
+    case CheckpointCommand::Action::kVerify:
+      return Verify(command.path);
+    case CheckpointCommand::Action::kSave:
+      return Save(command.coordinator);
+  }
+  return absl::InternalError("unknown action");
+}
+
+}  // namespace
+
+int RunCheckpointCommand(const CheckpointCommand& command) {
+  const absl::Status status = Run(command);
+  if (!status.ok()) {
+    PrintError(status);
+  }
+  return ExitCodeOf(status);
+}
+
+}  // namespace selari

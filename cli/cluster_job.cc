@@ -1,0 +1,119 @@
+#include "cli/cluster_job.h"
+
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include "cli/local_coordinator_client.h"
+#include "common/file_env.h"
+#include "common/posix_file_env.h"
+#include "common/status.h"
+#include "server/coordinator/coordinator.h"
+
+namespace selari {
+namespace {
+
+// How often the parent looks at its children.
+constexpr int64_t kPollMs = 50;
+// A child that fails tells the coordinator why before it exits; so long may
+// the coordinator take to end the job with that reason.
+constexpr int64_t kFailureGraceMs = 2000;
+// Children end by themselves when the job has ended; then they are killed.
+constexpr int64_t kChildExitMs = 10000;
+// Of a child's log in an error message.
+constexpr int64_t kLogTailBytes = 600;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ClusterJob>> ClusterJob::Start(
+    const ClusterOptions& options) {
+  std::unique_ptr<ClusterJob> job(new ClusterJob(options));
+  SELARI_RETURN_IF_ERROR(
+      PosixFileEnv().CreateDirs(JoinPath(options.output_dir, "logs")));
+  CoordinatorProcessOptions coordinator;
+  coordinator.job = options.job;
+  coordinator.output_dir = options.output_dir;
+  coordinator.resume_checkpoint = options.resume_checkpoint;
+  coordinator.log = options.log;
+  SELARI_ASSIGN_OR_RETURN(job->process_,
+                          CoordinatorProcess::Start(coordinator));
+  job->client_ = MakeLocalCoordinatorClient(job->process_->coordinator());
+  const v1::Cluster& cluster = options.job.job().cluster();
+  const std::string& address = job->process_->address();
+  for (int32_t i = 0; i < cluster.servers(); ++i) {
+    SELARI_RETURN_IF_ERROR(job->StartChild(
+        absl::StrCat("server-", i),
+        {"server", "--coordinator", address, "--id", absl::StrCat(i)}));
+  }
+  for (int32_t i = 0; i < cluster.workers(); ++i) {
+    SELARI_RETURN_IF_ERROR(
+        job->StartChild(absl::StrCat("worker-", i),
+                        {"worker", "--coordinator", address, "--id",
+                         absl::StrCat(i), "--data-folder", options.base_dir,
+                         "--threads", absl::StrCat(options.worker_threads)}));
+  }
+  return job;
+}
+
+ClusterJob::~ClusterJob() = default;
+
+absl::Status ClusterJob::StartChild(const std::string& name,
+                                    std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), options_.program);
+  SELARI_ASSIGN_OR_RETURN(
+      auto child,
+      Subprocess::Start(
+          name, arguments,
+          JoinPath(options_.output_dir, absl::StrCat("logs/", name, ".log"))));
+  children_.push_back(std::move(child));
+  return absl::OkStatus();
+}
+
+absl::Status ClusterJob::CheckChildren() {
+  for (const std::unique_ptr<Subprocess>& child : children_) {
+    const std::optional<int> code = child->Poll();
+    if (code.has_value() && *code != 0) {
+      return absl::AbortedError(absl::StrCat(
+          child->name(), " ended with exit code ", *code, "; its log ",
+          child->log_path(), " ends with:\n", child->LogTail(kLogTailBytes)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ClusterJob::WaitForChildren() {
+  for (const std::unique_ptr<Subprocess>& child : children_) {
+    if (!child->WaitFor(kChildExitMs).has_value() && options_.log) {
+      options_.log(absl::StrCat(child->name(), " did not end within ",
+                                kChildExitMs, " ms and is killed"));
+    }
+  }
+  return CheckChildren();
+}
+
+absl::Status ClusterJob::Wait(const StopToken* stop) {
+  absl::Status result;
+  StopToken ended;
+  std::thread waiter([this, stop, &result, &ended] {
+    result = process_->Wait(stop);
+    ended.RequestStop();
+  });
+  absl::Status child;
+  while (!ended.WaitForMs(kPollMs)) {
+    child = CheckChildren();
+    if (!child.ok()) {
+      if (!ended.WaitForMs(kFailureGraceMs)) {
+        process_->coordinator()->FailJob(child);
+      }
+      break;
+    }
+  }
+  waiter.join();
+  const absl::Status exits = WaitForChildren();
+  if (!result.ok()) {
+    return result;
+  }
+  return exits;
+}
+
+}  // namespace selari

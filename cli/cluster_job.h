@@ -1,0 +1,77 @@
+// ClusterJob: a whole job on this machine as a cluster: the coordinator in
+// this process, servers and workers as processes of their own that talk gRPC
+// over loopback. The same calls as CentralisedJob.
+
+#ifndef SELARI_CLI_CLUSTER_JOB_H_
+#define SELARI_CLI_CLUSTER_JOB_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "cli/subprocess.h"
+#include "common/coordinator_client.h"
+#include "common/stop_token.h"
+#include "selari/v1/job.pb.h"
+#include "server/coordinator_process.h"
+
+namespace selari {
+
+struct ClusterOptions {
+  // With cluster.servers and cluster.workers >= 1.
+  v1::ResolvedJob job;
+  // Folder of the job file: relative paths of the data start here.
+  std::string base_dir;
+  // Folder of checkpoints and logs; exists.
+  std::string output_dir;
+  // Folder of the checkpoint to go on from; empty for initial values.
+  std::string resume_checkpoint;
+  // The binary to start servers and workers with: this one.
+  std::string program;
+  // Compute threads of each worker, >= 1.
+  int32_t worker_threads = 1;
+  // Told one sentence at a time, for people. Called from any thread.
+  std::function<void(absl::string_view)> log;
+};
+
+class ClusterJob {
+ public:
+  // Starts the coordinator and all processes. Errors as
+  // CoordinatorProcess::Start and Subprocess::Start.
+  static absl::StatusOr<std::unique_ptr<ClusterJob>> Start(
+      const ClusterOptions& options);
+  // Kills whatever still runs.
+  ~ClusterJob();
+
+  // Never null; usable from any thread until the job is destroyed.
+  CoordinatorClient* coordinator() { return client_.get(); }
+
+  // Blocks until the job has ended and every process with it. `stop` (may be
+  // null) stops it with a checkpoint. OK when all steps are done or the job
+  // was stopped and saved; else why it failed, with the last lines of the
+  // process that ended too early.
+  absl::Status Wait(const StopToken* stop);
+
+ private:
+  explicit ClusterJob(ClusterOptions options) : options_(std::move(options)) {}
+
+  absl::Status StartChild(const std::string& name,
+                          std::vector<std::string> arguments);
+  // The first child that ended with an error, as a status.
+  absl::Status CheckChildren();
+  absl::Status WaitForChildren();
+
+  const ClusterOptions options_;
+  std::unique_ptr<CoordinatorProcess> process_;
+  std::unique_ptr<CoordinatorClient> client_;
+  std::vector<std::unique_ptr<Subprocess>> children_;
+};
+
+}  // namespace selari
+
+#endif  // SELARI_CLI_CLUSTER_JOB_H_

@@ -1,0 +1,30 @@
+#include "cli/find_checkpoint.h"
+
+#include "cli/print_error.h"
+#include "common/status.h"
+#include "server/checkpoint/checkpoint_list.h"
+#include "server/checkpoint/checkpoint_path.h"
+
+namespace selari {
+
+absl::StatusOr<std::string> FindCheckpoint(FileEnv& env,
+                                           const std::string& path) {
+  SELARI_ASSIGN_OR_RETURN(const bool exists, env.Exists(path));
+  if (!exists) {
+    return absl::NotFoundError(absl::StrCat(
+        path, " does not exist; name a checkpoint or a run's output folder"));
+  }
+  SELARI_ASSIGN_OR_RETURN(const bool is_checkpoint,
+                          env.Exists(JoinPath(path, kManifestFileName)));
+  if (is_checkpoint) {
+    return path;
+  }
+  SELARI_ASSIGN_OR_RETURN(const LatestCheckpoint latest,
+                          FindLatestCheckpoint(env, CheckpointsDir(path)));
+  for (const std::string& skipped : latest.skipped) {
+    PrintNote(skipped);
+  }
+  return latest.path;
+}
+
+}  // namespace selari

@@ -1,0 +1,22 @@
+// The checkpoint that a path on the command line means: itself, or the newest
+// one of a run's output folder.
+
+#ifndef SELARI_CLI_FIND_CHECKPOINT_H_
+#define SELARI_CLI_FIND_CHECKPOINT_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/file_env.h"
+
+namespace selari {
+
+// Blocks: for an output folder, reads its newest checkpoint whole and passes
+// over damaged ones with a note on standard error. NOT_FOUND when there is
+// none, DATA_LOSS when all are damaged.
+absl::StatusOr<std::string> FindCheckpoint(FileEnv& env,
+                                           const std::string& path);
+
+}  // namespace selari
+
+#endif  // SELARI_CLI_FIND_CHECKPOINT_H_

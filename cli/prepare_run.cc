@@ -1,0 +1,182 @@
+#include "cli/prepare_run.h"
+
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "cli/find_checkpoint.h"
+#include "cli/job_file.h"
+#include "cli/resolve_job.h"
+#include "common/job_config.h"
+#include "common/status.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "server/checkpoint/checkpoint_list.h"
+#include "server/checkpoint/checkpoint_path.h"
+#include "server/checkpoint/manifest.h"
+#include "server/shard/shard_job.h"
+
+namespace selari {
+namespace {
+
+using google::protobuf::util::MessageDifferencer;
+
+std::string AbsolutePath(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute =
+      std::filesystem::absolute(path, error).lexically_normal();
+  return error ? path : absolute.string();
+}
+
+absl::StatusOr<v1::Job> ReadJob(const JobOptions& options) {
+  SELARI_ASSIGN_OR_RETURN(v1::Job job, LoadJobFile(options.job_file));
+  for (const std::string& assignment : options.assignments) {
+    SELARI_RETURN_IF_ERROR(SetJobField(assignment, &job));
+  }
+  if (options.servers >= 0) {
+    job.mutable_cluster()->set_servers(options.servers);
+  }
+  if (options.workers >= 0) {
+    job.mutable_cluster()->set_workers(options.workers);
+  }
+  if (options.centralised) {
+    job.mutable_cluster()->set_servers(0);
+    job.mutable_cluster()->set_workers(1);
+  }
+  if (options.steps >= 0) {
+    job.mutable_training()->set_steps(options.steps);
+  }
+  FillJobDefaults(&job);
+  SELARI_RETURN_IF_ERROR(Annotate(ValidateJob(job), options.job_file));
+  return job;
+}
+
+absl::Status CheckShape(const JobOptions& options, const v1::Job& job) {
+  if (options.centralised && (options.servers > 0 || options.workers > 1)) {
+    return absl::InvalidArgumentError(
+        "--centralised trains in one process; leave out --servers and "
+        "--workers");
+  }
+  if (job.cluster().servers() == 0 && job.cluster().workers() > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cluster.workers is ", job.cluster().workers(),
+                     " but cluster.servers 0, which trains in one process; set "
+                     "cluster.servers to at least 1"));
+  }
+  return absl::OkStatus();
+}
+
+std::string NewOutputDir(const std::string& job_name) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local;
+  localtime_r(&now, &local);
+  char stamp[32];
+  std::strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &local);
+  return absl::StrCat("selari-output/", job_name, "-", stamp);
+}
+
+// What must not change between the run that wrote a checkpoint and the one
+// that goes on from it. The cluster's shape may.
+absl::Status CheckSameRun(const v1::ResolvedJob& saved,
+                          const v1::ResolvedJob& now,
+                          absl::string_view checkpoint) {
+  const auto different = [checkpoint](absl::string_view what) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "cannot go on from ", checkpoint, ": it was made with another ", what,
+        "; use the job it was made with, or start anew with another --output"));
+  };
+  if (saved.tensors_size() != now.tensors_size()) {
+    return different("model");
+  }
+  for (int i = 0; i < saved.tensors_size(); ++i) {
+    if (!MessageDifferencer::Equals(saved.tensors(i), now.tensors(i))) {
+      return different(absl::StrCat("tensor ", now.tensors(i).name()));
+    }
+  }
+  const v1::Optimizer& saved_optimizer = saved.job().optimizer();
+  const v1::Optimizer& now_optimizer = now.job().optimizer();
+  if (saved_optimizer.algorithm_case() != now_optimizer.algorithm_case()) {
+    return different("optimizer.algorithm");
+  }
+  if (saved.job().seed() != now.job().seed()) {
+    return different("seed");
+  }
+  if (saved.job().training().leaf_count() !=
+      now.job().training().leaf_count()) {
+    return different("training.leaf_count");
+  }
+  if (saved.job().training().batch_size() !=
+      now.job().training().batch_size()) {
+    return different("training.batch_size");
+  }
+  if (saved.train_sample_count() != now.train_sample_count()) {
+    return different("number of training samples");
+  }
+  if (saved.job().cluster().instruction_set() !=
+      now.job().cluster().instruction_set()) {
+    return different(absl::StrCat(
+        "instruction set, level ", saved.job().cluster().instruction_set(),
+        ", add --set cluster.instruction_set=INSTRUCTION_SET_LEVEL",
+        saved.job().cluster().instruction_set()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ResumeRun(FileEnv& env, PreparedRun* run) {
+  SELARI_ASSIGN_OR_RETURN(run->resume_checkpoint,
+                          FindCheckpoint(env, run->output_dir));
+  SELARI_ASSIGN_OR_RETURN(const v1::CheckpointManifest manifest,
+                          LoadManifest(env, run->resume_checkpoint));
+  run->start_step = manifest.step();
+  SELARI_RETURN_IF_ERROR(
+      CheckSameRun(manifest.job(), run->job, run->resume_checkpoint));
+  if (run->job.total_steps() > 0 && manifest.step() >= run->job.total_steps()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        run->resume_checkpoint, " has all of the job's ",
+        run->job.total_steps(), " steps; raise --steps to train on"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PrepareOutput(FileEnv& env, const JobOptions& options,
+                           PreparedRun* run) {
+  run->output_dir =
+      AbsolutePath(options.output.empty() ? NewOutputDir(run->job.job().name())
+                                          : options.output);
+  if (options.resume) {
+    if (options.output.empty()) {
+      return absl::InvalidArgumentError(
+          "--resume needs --output, the folder of the run to go on with");
+    }
+    return ResumeRun(env, run);
+  }
+  SELARI_ASSIGN_OR_RETURN(
+      const std::vector<CheckpointInfo> checkpoints,
+      ListCheckpoints(env, CheckpointsDir(run->output_dir)));
+  if (!checkpoints.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(run->output_dir, " holds a run with a checkpoint of step ",
+                     checkpoints.back().step,
+                     ": add --resume to go on, or choose another --output"));
+  }
+  return CreateDirsDurably(env, run->output_dir);
+}
+
+}  // namespace
+
+absl::StatusOr<PreparedRun> PrepareRun(FileEnv& env,
+                                       const JobOptions& options) {
+  SELARI_ASSIGN_OR_RETURN(const v1::Job job, ReadJob(options));
+  SELARI_RETURN_IF_ERROR(CheckShape(options, job));
+  PreparedRun run;
+  run.base_dir = AbsolutePath(std::string(DirName(options.job_file)));
+  SELARI_ASSIGN_OR_RETURN(run.job, ResolveJob(env, job, run.base_dir));
+  // Everything that the servers would refuse is refused here, at once.
+  SELARI_RETURN_IF_ERROR(
+      Annotate(ShardJob::Create(run.job).status(), options.job_file));
+  SELARI_RETURN_IF_ERROR(PrepareOutput(env, options, &run));
+  return run;
+}
+
+}  // namespace selari

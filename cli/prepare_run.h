@@ -1,0 +1,36 @@
+// From the command line and a job file to a run that can start: the job with
+// its changes and defaults, what its data and model come to, its output
+// folder, and the checkpoint to go on from.
+
+#ifndef SELARI_CLI_PREPARE_RUN_H_
+#define SELARI_CLI_PREPARE_RUN_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "cli/command_line.h"
+#include "common/file_env.h"
+#include "selari/v1/job.pb.h"
+
+namespace selari {
+
+struct PreparedRun {
+  v1::ResolvedJob job;
+  // Folder of the job file: relative paths of its data start here.
+  std::string base_dir;
+  // Absolute; exists.
+  std::string output_dir;
+  // Empty for a new run.
+  std::string resume_checkpoint;
+  int64_t start_step = 0;
+};
+
+// Blocks while it looks at the data. INVALID_ARGUMENT for what the user wrote,
+// NOT_FOUND for missing files, FAILED_PRECONDITION for an output folder that
+// holds another run, a checkpoint of another model, or an instruction set that
+// this processor lacks.
+absl::StatusOr<PreparedRun> PrepareRun(FileEnv& env, const JobOptions& options);
+
+}  // namespace selari
+
+#endif  // SELARI_CLI_PREPARE_RUN_H_

@@ -1,0 +1,23 @@
+// What a job comes to on this machine: its tensors, sample counts, steps and
+// instruction-set level.
+
+#ifndef SELARI_CLI_RESOLVE_JOB_H_
+#define SELARI_CLI_RESOLVE_JOB_H_
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/file_env.h"
+#include "selari/v1/job.pb.h"
+
+namespace selari {
+
+// `job` has its defaults (FillJobDefaults) and is valid. Opens the training
+// data only if the job does not state feature_shape, class_count and
+// train_sample_count. Gives the run a new random job_id.
+// INVALID_ARGUMENT, NOT_FOUND and FAILED_PRECONDITION as PrepareRun.
+absl::StatusOr<v1::ResolvedJob> ResolveJob(FileEnv& env, const v1::Job& job,
+                                           absl::string_view base_dir);
+
+}  // namespace selari
+
+#endif  // SELARI_CLI_RESOLVE_JOB_H_
