@@ -1,0 +1,224 @@
+"""Whatever is wrong gets one sentence that names the thing and the numbers;
+nothing hangs and nothing half is left behind.
+"""
+
+import gzip
+import os
+import socket
+import subprocess
+import unittest
+
+import harness
+
+JOB = (harness.DATA, harness.MLP, harness.SGD, harness.TRAINING)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class BadInputTest(unittest.TestCase):
+
+    def setUp(self):
+        self.folder = harness.scratch("bad-input")
+        self.job = harness.write_job(self.folder, *JOB)
+
+    def refused(self, parts, *arguments, code=2, job=None):
+        """Runs `train`; it must fail with all `parts` in one sentence."""
+        result = harness.run("train", job or self.job, "--output",
+                             self.folder / "out", "--centralised", *arguments)
+        self.assertEqual(result.code, code, str(result))
+        errors = [line for line in result.stderr.splitlines()
+                  if line.startswith("selari: error: ")]
+        self.assertEqual(len(errors), 1, str(result))
+        for part in parts:
+            self.assertIn(part, errors[0])
+
+    # The job file.
+
+    def test_job_file_that_is_missing(self):
+        self.refused(["nowhere.textproto", "No such file"], code=1,
+                     job="nowhere.textproto")
+
+    def test_job_file_with_an_unknown_field(self):
+        self.job.write_text(self.job.read_text() + "sede: 1\n")
+        self.refused(["job.textproto:", "sede"])
+
+    def test_impossible_values(self):
+        for change, parts in [
+                ("training.batch_size=-1", ["batch_size", "-1"]),
+                ("optimizer.learning_rate=-0.1", ["learning_rate", "-0.1"]),
+                ("optimizer.sgd.momentum=1.5", ["momentum", "1.5"]),
+                ("model.layers[0].dense.units=0", ["units", "0"]),
+                ("model.layers[3].dense.units=5", ["5", "4"]),
+                ("model.layers[2].dropout.rate=1", ["rate", "1"]),
+                ("cluster.shard_count=0x2000", ["shard_count", "8192"]),
+                ("consistency.staleness=3", ["staleness", "3"]),
+                ("data.feature_shape=[9, 9, 1]", ["8x8", "9x9x1"]),
+        ]:
+            with self.subTest(change):
+                self.refused(parts, "--set", change)
+
+    def test_unknown_flag(self):
+        result = harness.run("train", self.job, "--serverz", 2)
+        self.assertEqual(result.code, 2, str(result))
+        self.assertIn("--serverz", result.stderr)
+
+    # The data.
+
+    def test_data_that_is_missing(self):
+        (self.folder / "images.idx").unlink()
+        self.refused(["images.idx"], code=1)
+
+    def test_truncated_data(self):
+        path = self.folder / "images.idx"
+        path.write_bytes(path.read_bytes()[:-100])
+        self.refused(["images.idx", str(300 * 64), str(300 * 64 - 100)])
+
+    def test_truncated_gzip(self):
+        path = self.folder / "images.idx"
+        path.write_bytes(gzip.compress(path.read_bytes())[:-100])
+        self.refused(["images.idx"])
+
+    def test_labels_out_of_range(self):
+        self.refused(["label of row", "is 3", "0 to 2"], "--set",
+                     "data.class_count=3")
+
+    def test_fewer_labels_than_images(self):
+        harness.write_idx(self.folder / "labels.idx", [299], [0] * 299)
+        self.refused(["300", "299"])
+
+    def test_nan_in_the_data(self):
+        text = "a,b,label\n1,2,0\n3,nan,1\n"
+        (self.folder / "data.csv").write_text(text)
+        self.job.write_text(
+            'data { train { csv { path: "data.csv" label_column: "label" } } }'
+            + "model { layers { dense { units: 2 } }"
+            " loss: LOSS_SOFTMAX_CROSS_ENTROPY }" + harness.SGD)
+        self.refused(["data.csv", "nan"])
+
+    def test_a_gradient_that_is_not_finite(self):
+        # A squared error with such a rate grows without bound.
+        self.refused(["step 2", "leaf 0", "diverged"], "--set",
+                     "optimizer.learning_rate=1e6", "--set",
+                     "model.loss=MEAN_SQUARED_ERROR", "--set",
+                     "model.layers[3].dense.units=1")
+
+    # The output folder.
+
+    def test_output_that_holds_another_run(self):
+        harness.train(self.job, self.folder / "out", "--centralised")
+        self.refused(["out", "step 24", "--resume"], code=1)
+
+    def test_resume_without_a_checkpoint(self):
+        (self.folder / "out").mkdir()
+        self.refused(["checkpoint"], "--resume", code=1)
+
+    def test_resume_of_another_model(self):
+        harness.train(self.job, self.folder / "out", "--centralised")
+        self.refused(["another"], "--resume", "--steps", 30, "--set",
+                     "model.layers[0].dense.units=25", code=1)
+
+    def test_no_permission_to_write(self):
+        if os.geteuid() == 0:
+            # root may write anywhere: a file in the way refuses root too.
+            (self.folder / "out").write_text("")
+            self.refused(["out"], code=1)
+        else:
+            self.folder.chmod(0o500)
+            self.refused(["out", "ermission"], code=1)
+            self.folder.chmod(0o700)
+
+    def test_a_damaged_checkpoint_is_passed_over_or_refused(self):
+        output = self.folder / "out"
+        harness.train(self.job, output, "--centralised", "--set",
+                      "checkpointing.every_steps=12")
+        checkpoints = sorted((output / "checkpoints").iterdir())
+        self.assertEqual(len(checkpoints), 2, checkpoints)
+        shard = checkpoints[-1] / "shard-00003.safetensors"
+        damaged = bytearray(shard.read_bytes())
+        damaged[-1] ^= 1
+        shard.write_bytes(damaged)
+        result = harness.run("checkpoint", "verify", checkpoints[-1])
+        self.assertEqual(result.code, 4, str(result))
+        self.assertIn("shard-00003.safetensors", result.stdout + result.stderr)
+        # The digest of the run is that of the older, whole one.
+        whole = harness.digest(checkpoints[0])
+        self.assertEqual(harness.digest(output), whole)
+        result = harness.run("digest", checkpoints[-1])
+        self.assertEqual(result.code, 4, str(result))
+        self.assertIn("shard-00003", result.stderr)
+
+    # Addresses and members.
+
+    def test_port_in_use(self):
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            address = f"127.0.0.1:{taken.getsockname()[1]}"
+            result = harness.run("coordinator", self.job, "--servers", 1,
+                                 "--listen", address, "--output",
+                                 self.folder / "out")
+        self.assertNotEqual(result.code, 0, str(result))
+        self.assertIn(address, result.stderr)
+
+    def test_two_servers_with_one_id_and_a_missing_server(self):
+        address = f"127.0.0.1:{free_port()}"
+        coordinator = harness.start(
+            "coordinator", self.job, "--servers", 2, "--listen", address,
+            "--output", self.folder / "out", "--set",
+            "cluster.join_timeout_s=8")
+        first = harness.start("server", "--coordinator", address, "--id", 0)
+
+        def joined():
+            result = harness.run("status", "--coordinator", address)
+            return "server 0  alive" in result.stdout and result.stdout
+        status = harness.wait_until(joined, "server 0 to join")
+        self.assertIn("server 1", status)  # who is missing
+        second = harness.run("server", "--coordinator", address, "--id", 0)
+        self.assertNotEqual(second.code, 0, str(second))
+        self.assertIn("0", second.stderr)
+        # The coordinator gives up after join_timeout_s and says on whom.
+        result = harness.finish(coordinator)
+        self.assertEqual(result.code, 3, str(result))
+        self.assertIn("server 1", result.stderr)
+        harness.finish(first)
+
+    def test_a_server_without_a_coordinator_says_so_within_seconds(self):
+        address = f"127.0.0.1:{free_port()}"
+        log = self.folder / "server.log"
+        with open(log, "w") as stderr:
+            server = subprocess.Popen(
+                [harness.BINARY, "server", "--coordinator", address],
+                stderr=stderr)
+        harness.wait_until(lambda: address in log.read_text(),
+                           "the name of who is missing", seconds=8)
+        server.terminate()
+        self.assertEqual(server.wait(20), 0)
+
+    # The disk.
+
+    def test_disk_full_while_saving(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        # Large enough for the logs, not for the weights of the last layer.
+        mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k",
+                                "tmpfs", str(disk)], capture_output=True)
+        if mount.returncode != 0:
+            self.skipTest("cannot mount a small file system here")
+        try:
+            result = harness.run(
+                "train", self.job, "--output", disk / "out", "--centralised",
+                "--set", "model.layers[0].dense.units=2000")
+            self.assertEqual(result.code, 1, str(result))
+            self.assertIn("No space left", result.stderr)
+            left = list((disk / "out" / "checkpoints").glob("step-*"))
+            self.assertEqual(left, [])
+        finally:
+            subprocess.run(["umount", str(disk)], check=False)
+
+
+if __name__ == "__main__":
+    unittest.main()

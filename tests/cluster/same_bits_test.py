@@ -1,0 +1,83 @@
+"""The trained model is the same, bit for bit, on any cluster; and the check
+that says so can fail.
+"""
+
+import unittest
+
+import harness
+
+SHAPES = [(1, 1), (2, 2), (3, 3), (2, 5)]
+
+
+class SameBitsTest(unittest.TestCase):
+
+    def check(self, model, optimizer, shapes):
+        folder = harness.scratch("same-bits")
+        job = harness.write_job(folder, harness.DATA, model, optimizer,
+                                harness.TRAINING)
+        harness.train(job, folder / "central", "--centralised")
+        expected = harness.digest(folder / "central")
+        for servers, workers in shapes:
+            output = folder / f"s{servers}w{workers}"
+            result = harness.train(job, output, "--servers", servers,
+                                   "--workers", workers)
+            self.assertEqual(harness.digest(output), expected,
+                             f"{servers} servers, {workers} workers")
+            self.assertEqual(result.summary["digest"], expected)
+        return folder, job, expected
+
+    def test_mlp_with_sgd(self):
+        self.check(harness.MLP, harness.SGD, SHAPES)
+
+    def test_cnn_with_adam_and_a_clipped_norm(self):
+        self.check(harness.CNN, harness.ADAM, SHAPES)
+
+    def test_mlp_with_adam(self):
+        self.check(harness.MLP, harness.ADAM, [(3, 2)])
+
+    def test_cnn_with_sgd(self):
+        self.check(harness.CNN, harness.SGD, [(3, 2)])
+
+    def test_lamb_needs_two_rounds_of_sums(self):
+        self.check(harness.MLP,
+                   "optimizer { lamb {} learning_rate: 0.01 weight_decay: 0.01"
+                   " clip_global_norm: 0.5 }", [(2, 3)])
+
+    def test_another_seed_or_leaf_count_gives_other_bits(self):
+        folder, job, expected = self.check(harness.MLP, harness.SGD, [])
+        for i, change in enumerate(["seed=6", "training.leaf_count=7"]):
+            output = folder / f"other{i}"
+            harness.train(job, output, "--centralised", "--set", change)
+            self.assertNotEqual(harness.digest(output), expected, change)
+
+    def test_threads_and_shard_counts_of_one_job_do_not_matter(self):
+        folder, job, expected = self.check(harness.CNN, harness.SGD, [])
+        output = folder / "threads"
+        harness.train(job, output, "--centralised", "--set",
+                      "cluster.worker_threads=3", "--set",
+                      "cluster.server_threads=1")
+        self.assertEqual(harness.digest(output), expected)
+
+
+class ResumeTest(unittest.TestCase):
+
+    def test_a_stopped_run_goes_on_with_the_same_bits_on_another_cluster(self):
+        for optimizer in [harness.SGD, harness.ADAM]:
+            folder = harness.scratch("resume")
+            job = harness.write_job(folder, harness.DATA, harness.MLP,
+                                    optimizer, harness.TRAINING)
+            harness.train(job, folder / "whole", "--servers", 2, "--workers", 2)
+            # Step 10 of 7 steps an epoch: in mid-epoch.
+            output = folder / "parts"
+            harness.train(job, output, "--servers", 3, "--workers", 2,
+                          "--steps", 10)
+            harness.train(job, output, "--servers", 1, "--workers", 3,
+                          "--steps", 17, "--resume")
+            result = harness.train(job, output, "--centralised", "--resume")
+            self.assertEqual(result.summary["steps"], 24)
+            self.assertEqual(harness.digest(output),
+                             harness.digest(folder / "whole"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,113 @@
+"""SIGTERM and Ctrl-C at each phase: the run is saved, every process ends, and
+what was saved goes on to the same bits.
+"""
+
+import signal
+import unittest
+
+import harness
+
+LONG = "training { batch_size: 48 steps: 3000 log_every_steps: 10 }\n"
+
+
+class SignalsTest(unittest.TestCase):
+
+    def setUp(self):
+        self.folder = harness.scratch("signals")
+        self.job = harness.write_job(self.folder, harness.DATA, harness.MLP,
+                                     harness.ADAM, LONG)
+
+    def start(self, *arguments):
+        return harness.start("train", self.job, "--output",
+                             self.folder / "out", "--json", *arguments)
+
+    def read_until(self, process, event):
+        """Reads events up to the first one of a kind."""
+        for line in process.stdout:
+            if f'"event":"{event}"' in line:
+                return line
+        raise AssertionError(f"no {event} event: {harness.finish(process)}")
+
+    def stop_in_training(self, number, *shape):
+        process = self.start(*shape)
+        self.read_until(process, "progress")
+        children = harness.children_of(process.pid)
+        process.send_signal(number)
+        result = harness.finish(process)
+        self.assertEqual(result.code, 128 + number, str(result))
+        self.assertEqual(result.summary["state"], "stopped")
+        for child in children:
+            self.assertFalse(harness.alive(child), child)
+        return result.summary
+
+    def test_ctrl_c_in_a_cluster_saves_and_the_rest_gives_the_same_bits(self):
+        summary = self.stop_in_training(signal.SIGINT, "--servers", 2,
+                                        "--workers", 2)
+        self.assertGreater(summary["steps"], 0)
+        self.assertLess(summary["steps"], 3000)
+        harness.train(self.job, self.folder / "out", "--servers", 1,
+                      "--workers", 3, "--resume", "--steps", 3000)
+        harness.train(self.job, self.folder / "whole", "--centralised")
+        self.assertEqual(harness.digest(self.folder / "out"),
+                         harness.digest(self.folder / "whole"))
+
+    def test_sigterm_in_one_process(self):
+        summary = self.stop_in_training(signal.SIGTERM, "--centralised")
+        self.assertEqual(harness.digest(self.folder / "out"),
+                         summary["digest"])
+
+    def test_sigterm_while_members_join(self):
+        for shape in [["--centralised"], ["--servers", 2, "--workers", 2]]:
+            process = self.start(*shape)
+            self.read_until(process, "start")
+            process.send_signal(signal.SIGTERM)
+            result = harness.finish(process)
+            self.assertIn(result.code, [1, 128 + signal.SIGTERM], str(result))
+            left = list((self.folder / "out").glob("checkpoints/.tmp*"))
+            self.assertEqual(left, [])
+            self.folder = harness.scratch("signals")
+            self.job = harness.write_job(self.folder, harness.DATA,
+                                         harness.MLP, harness.ADAM, LONG)
+
+    def test_two_signals_end_at_once(self):
+        process = self.start("--servers", 1, "--workers", 1)
+        self.read_until(process, "progress")
+        children = harness.children_of(process.pid)
+        process.send_signal(signal.SIGINT)
+        self.read_until(process, "note")
+        process.send_signal(signal.SIGINT)
+        result = harness.finish(process)
+        self.assertIn(result.code, [130, 0], str(result))
+        for child in children:
+            harness.wait_until(lambda: not harness.alive(child),
+                               f"process {child} to end")
+
+    def test_a_worker_that_is_killed_ends_the_run_with_its_name(self):
+        process = self.start("--servers", 1, "--workers", 2)
+        self.read_until(process, "progress")
+        children = sorted(harness.children_of(process.pid))
+        self.assertEqual(len(children), 3)
+        import os
+        os.kill(children[-1], signal.SIGKILL)
+        result = harness.finish(process)
+        self.assertEqual(result.code, 1, str(result))
+        self.assertIn("worker-1", result.stderr)
+        for child in children:
+            self.assertFalse(harness.alive(child), child)
+
+    def test_a_killed_parent_leaves_no_process_behind(self):
+        process = self.start("--servers", 2, "--workers", 2)
+        self.read_until(process, "progress")
+        children = harness.children_of(process.pid)
+        self.assertEqual(len(children), 4)
+        process.kill()
+        process.wait()
+        for child in children:
+            harness.wait_until(lambda: not harness.alive(child),
+                               f"process {child} to end")
+        process.stdout.close()
+        process.stderr.close()
+
+
+if __name__ == "__main__":
+    unittest.main()
