@@ -104,7 +104,7 @@ class BadInputTest(unittest.TestCase):
         self.refused(["step 2", "leaf 0", "diverged"], "--set",
                      "optimizer.learning_rate=1e6", "--set",
                      "model.loss=MEAN_SQUARED_ERROR", "--set",
-                     "model.layers[3].dense.units=1")
+                     "model.layers[3].dense.units=1", code=1)
 
     # The output folder.
 

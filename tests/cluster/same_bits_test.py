@@ -6,7 +6,9 @@ import unittest
 
 import harness
 
-SHAPES = [(1, 1), (2, 2), (3, 3), (2, 5)]
+# (servers, workers)
+SHAPES = [(servers, workers) for servers in (1, 2, 3)
+          for workers in (1, 2, 3, 5)]
 
 
 class SameBitsTest(unittest.TestCase):
@@ -33,10 +35,10 @@ class SameBitsTest(unittest.TestCase):
         self.check(harness.CNN, harness.ADAM, SHAPES)
 
     def test_mlp_with_adam(self):
-        self.check(harness.MLP, harness.ADAM, [(3, 2)])
+        self.check(harness.MLP, harness.ADAM, SHAPES)
 
     def test_cnn_with_sgd(self):
-        self.check(harness.CNN, harness.SGD, [(3, 2)])
+        self.check(harness.CNN, harness.SGD, SHAPES)
 
     def test_lamb_needs_two_rounds_of_sums(self):
         self.check(harness.MLP,
