@@ -167,8 +167,9 @@ absl::Status Train(const TrainCommand& command, Signals* signals) {
   const double start_seconds = NowSeconds();
   PosixFileEnv env;
   SELARI_ASSIGN_OR_RETURN(const PreparedRun run, PrepareRun(env, command.job));
-  SELARI_ASSIGN_OR_RETURN(std::unique_ptr<RunRecorder> recorder,
-                          RunRecorder::Create(env, run.output_dir, run.start_step));
+  SELARI_ASSIGN_OR_RETURN(
+      std::unique_ptr<RunRecorder> recorder,
+      RunRecorder::Create(env, run.output_dir, run.start_step));
   const std::unique_ptr<TrainView> view = MakeView(command.json);
   view->OnStart(run.job.job().name(), Shape(run), run.output_dir);
   NoteQueue notes;

@@ -47,14 +47,22 @@ missing_packages() {
   done < <(listed_packages "$@")
 }
 
-# Runs apt-get with the rights to install.
+# Runs apt-get with the rights to install. On a terminal one sees its progress;
+# elsewhere its thousand lines go to a file, and here only if it fails.
 apt_get() {
-  local prefix=()
-  [ "$(id -u)" = 0 ] || prefix=(sudo)
   # dpkg's lock may be held by an automatic upgrade: wait for it, but not for
   # ever.
-  "${prefix[@]}" env DEBIAN_FRONTEND=noninteractive \
-    apt-get -q -o DPkg::Lock::Timeout=300 "$@" >&2
+  local command=(env DEBIAN_FRONTEND=noninteractive
+    apt-get -q -o DPkg::Lock::Timeout=300 "$@")
+  [ "$(id -u)" = 0 ] || command=(sudo "${command[@]}")
+  if [ -t 2 ]; then
+    "${command[@]}" >&2
+    return
+  fi
+  mkdir -p "$STATE_DIR"
+  "${command[@]}" >"$STATE_DIR/apt.log" 2>&1 </dev/null && return
+  tail -n 20 "$STATE_DIR/apt.log" >&2
+  return 1
 }
 
 # Installs what is missing of the named sections. Ends the process with
