@@ -24,7 +24,7 @@ namespace selari {
 v1::ResolvedJob ToyJob(int32_t workers);
 
 struct ToyRun {
-  int64_t steps = 10;
+  int64_t steps = 6;
   // The transport of each worker.
   std::function<absl::StatusOr<std::unique_ptr<ShardTransport>>(
       int32_t worker_id)>

@@ -28,8 +28,7 @@ class ReductionCollector {
   // every shard when this was the last part; for a chunk whose totals are
   // known, those for its shard once more (it asks again after it missed
   // them); otherwise nothing. INVALID_ARGUMENT for a round, chunk or number of
-  // sums that the job does not have, RESOURCE_EXHAUSTED when more rounds than
-  // any run has are open at once.
+  // sums that the job does not have.
   absl::StatusOr<std::vector<ReductionTotals>> Add(
       const ReductionPartials& partials);
 
@@ -42,7 +41,8 @@ class ReductionCollector {
   };
 
   // Rounds that are kept: the one in progress and those that a shard may still
-  // ask for. Shards of one job are at most a step apart.
+  // ask for. Shards of one job are at most a step apart, so the oldest is over,
+  // also when its parts went to another worker while a stream was broken.
   static constexpr size_t kOpenMax = 16;
 
   absl::Status Check(const ReductionPartials& partials) const;
