@@ -24,8 +24,7 @@
 namespace selari {
 
 class ClientStream final
-    : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
-      public std::enable_shared_from_this<ClientStream> {
+    : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   // Called from gRPC's threads, one call at a time, OnEnd and OnGone last.
   class Owner {
@@ -36,8 +35,9 @@ class ClientStream final
     // The call is over: lets go of the stream.
     virtual void OnEnd(const absl::Status& status) = 0;
     // Everything of the call is released, and the owner is called no more. An
-    // owner that waits for this leaves no gRPC object alive behind it, which
-    // matters when the process ends next.
+    // owner must hold the channel until then: its last holder joins gRPC's
+    // callback threads, and on one of those it would join itself (gRPC 1.51
+    // then aborts with "prior > 0").
     virtual void OnGone() = 0;
   };
 
