@@ -20,10 +20,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "common/buffer_pool.h"
 #include "common/float_buffer.h"
 #include "common/shard_message.h"
 #include "common/shard_snapshot.h"
-#include "server/shard/buffer_pool.h"
 #include "server/shard/min_tracker.h"
 #include "server/shard/shard_job.h"
 #include "server/shard/shard_op.h"
