@@ -23,6 +23,10 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = pathlib.Path("/usr/share/datasets/fashion-mnist")
 
+# Weights of each model. A step cannot move less than every weight once to and
+# once from each worker, 4 bytes each.
+WEIGHTS = {"job": 235146, "cnn": 207178}
+
 
 def run_selari(binary, job, steps, shape):
     """One run; its samples/s over the training alone, and its summary."""
@@ -134,11 +138,14 @@ def compare(name, arguments):
     base = statistics.median(rates["PyTorch eager"])
     print(f"\n{name}: {steps} steps, {arguments.repeats} runs of each")
     print(f"{'':24}{'samples/s':>12}{'min':>10}{'max':>10}{'ratio':>8}"
-          f"{'bytes/step':>12}")
+          f"{'bytes/step':>12}{'of minimum':>12}")
     for way, values in rates.items():
         median = statistics.median(values)
+        workers = 2 if "2 workers" in way else 1
+        least = 2 * 4 * WEIGHTS[name] * workers
+        moved = wire.get(way, 0)
         print(f"{way:24}{median:12.0f}{min(values):10.0f}{max(values):10.0f}"
-              f"{median / base:8.2f}{wire.get(way, 0):12.0f}")
+              f"{median / base:8.2f}{moved:12.0f}{moved / least:12.4f}")
 
 
 if __name__ == "__main__":
