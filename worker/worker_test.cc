@@ -64,7 +64,7 @@ class WorkerTest : public ::testing::Test {
       response.set_lease_ms(3);
       return response;
     };
-    client_.on_renew_lease = [this](const v1::RenewLeaseRequest&)
+    client_.on_renew_lease = [](const v1::RenewLeaseRequest&)
         -> absl::StatusOr<v1::RenewLeaseResponse> {
       v1::RenewLeaseResponse response;
       response.set_state(v1::JOB_STATE_JOINING);
@@ -171,7 +171,7 @@ TEST_F(WorkerTest, StoppedJobEndsItWell) {
 
 TEST_F(WorkerTest, ToldToStopItStopsTheJob) {
   StatusIs(v1::JOB_STATE_JOINING, "waits for server 0 of 1");
-  client_.on_stop_job = [this]() -> absl::StatusOr<v1::StopJobResponse> {
+  client_.on_stop_job = []() -> absl::StatusOr<v1::StopJobResponse> {
     return absl::UnavailableError("away");
   };
   client_.on_renew_lease = [this](const v1::RenewLeaseRequest&)

@@ -477,24 +477,26 @@ void CheckpointOrchestrator::ForgetCapturesAfter(int64_t step) {
 }
 
 // In BOUNDED and ASYNC worker w of W does the steps w, w + W, ..., and its
-// clock counts them; so the slowest clock times W steps are done by all.
+// clock counts them; so the slowest clock times W steps are done by all. That
+// leaves out a last round that has no step for everybody, and a worker that
+// has pushed nothing yet has no clock; reports tell both.
 int64_t CheckpointOrchestrator::StepOf(const Capture& capture) const {
   if (capture.step >= 0) {
     return capture.step;
   }
+  const int64_t total_steps = job_.total_steps();
+  if (total_steps > 0 && progress_step_ >= total_steps) {
+    return total_steps;
+  }
   const int32_t workers = job_.job().cluster().workers();
   if (static_cast<int32_t>(capture.clocks.size()) < workers) {
-    return start_step_;
+    return progress_step_;
   }
-  int64_t step = capture.clocks.begin()->second;
-  for (const auto& [worker, clock] : capture.clocks) {
-    step = std::min(step, clock);
+  int64_t clock = capture.clocks.begin()->second;
+  for (const auto& [worker, other] : capture.clocks) {
+    clock = std::min(clock, other);
   }
-  step *= workers;
-  if (job_.total_steps() > 0) {
-    step = std::min(step, job_.total_steps());
-  }
-  return std::max(step, start_step_);
+  return std::max(clock * workers, start_step_);
 }
 
 v1::CheckpointManifest CheckpointOrchestrator::MakeManifest(

@@ -310,6 +310,23 @@ TEST_F(CheckpointOrchestratorTest, BoundedCapturesAsItIsAtTheSlowestClock) {
   EXPECT_EQ(store_.published[0].worker_clocks_size(), 2);
 }
 
+TEST_F(CheckpointOrchestratorTest, FinishedBoundedJobHasAllItsSteps) {
+  job_.mutable_job()->mutable_consistency()->set_mode(v1::CONSISTENCY_BOUNDED);
+  job_.set_total_steps(99);
+  Start();
+  std::optional<absl::StatusOr<PublishedCheckpoint>> saved;
+  orchestrator_->OnProgress(99);
+  orchestrator_->SaveAndStop(Into(&saved));
+  executor_.RunUntilIdle();
+  AnswerPause(0, 20, 30);
+  AnswerPause(1, 25, 26);
+  AnswerSave(0, -1, /*clock=*/50);
+  AnswerSave(1, -1, /*clock=*/49);
+  RunIo();
+  ASSERT_TRUE(saved.has_value() && saved->ok());
+  EXPECT_EQ((*saved)->step, 99);
+}
+
 TEST_F(CheckpointOrchestratorTest, AbortEndsEveryRequest) {
   job_.mutable_job()->mutable_checkpointing()->set_every_steps(40);
   Start();

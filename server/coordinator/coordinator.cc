@@ -41,25 +41,6 @@ absl::string_view LevelName(v1::InstructionSet level) {
              : IsaLevelName(static_cast<IsaLevel>(level));
 }
 
-absl::StatusOr<v1::SaveCheckpointResponse> SaveResponse(
-    const absl::StatusOr<PublishedCheckpoint>& saved) {
-  SELARI_RETURN_IF_ERROR(saved.status());
-  v1::SaveCheckpointResponse response;
-  response.set_path(saved->path);
-  response.set_step(saved->step);
-  response.set_state_digest(saved->state_digest);
-  return response;
-}
-
-absl::StatusOr<v1::StopJobResponse> StopResponse(
-    const absl::StatusOr<PublishedCheckpoint>& saved) {
-  SELARI_RETURN_IF_ERROR(saved.status());
-  v1::StopJobResponse response;
-  response.set_path(saved->path);
-  response.set_step(saved->step);
-  return response;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Create(
@@ -104,12 +85,14 @@ CheckpointOrchestrator::Environment Coordinator::OrchestratorEnvironment(
   };
   environment.store = store;
   environment.on_published = [this](const PublishedCheckpoint& published) {
+    mu_.AssertHeld();
     newest_ = published;
     checkpoint_error_ = absl::OkStatus();
     ++change_count_;
     PersistStatus();
   };
   environment.on_failed = [this](const absl::Status& status) {
+    mu_.AssertHeld();
     checkpoint_error_ = status;
     ++change_count_;
     Log(absl::StrCat(status.message(), "; training goes on"));
@@ -341,7 +324,10 @@ void Coordinator::AssignShards(size_t server) {
     control->AssignShards(
         request,
         [this, server](const absl::StatusOr<v1::AssignShardsResponse>& reply) {
-          Enter([&] { OnAssigned(server, reply.status()); });
+          Enter([&] {
+            mu_.AssertHeld();
+            OnAssigned(server, reply.status());
+          });
         });
   });
 }
@@ -436,138 +422,6 @@ void Coordinator::GiveUpIfTooLate(v1::MemberKind kind) {
   }
 }
 
-// The end.
-
-void Coordinator::Finish() {
-  SetState(v1::JOB_STATE_FINISHING);
-  orchestrator_.SaveAndStop(
-      [this](const absl::StatusOr<PublishedCheckpoint>& published) {
-        OnLastCheckpoint(v1::JOB_STATE_DONE, published);
-      });
-}
-
-void Coordinator::OnLastCheckpoint(
-    v1::JobState end_state,
-    const absl::StatusOr<PublishedCheckpoint>& published) {
-  if (ended()) {
-    return;
-  }
-  if (!published.ok()) {
-    Fail(published.status());
-    return;
-  }
-  newest_ = *published;
-  const int64_t total_steps = options_.job.total_steps();
-  if (end_state == v1::JOB_STATE_DONE && total_steps > 0 &&
-      published->step != total_steps) {
-    Fail(absl::InternalError(absl::StrCat("the workers finished ", total_steps,
-                                          " steps, but the weights have ",
-                                          published->step, " updates")));
-    return;
-  }
-  SetState(end_state);
-  EndServers();
-}
-
-void Coordinator::SaveCheckpoint(Done<v1::SaveCheckpointResponse> done) {
-  MutexLock lock(&mu_);
-  const auto answer = [this, done = std::move(done)](
-                          const absl::StatusOr<PublishedCheckpoint>& saved) {
-    control_executor_->Post(
-        [done, response = SaveResponse(saved)] { done(response); });
-  };
-  switch (state_) {
-    case v1::JOB_STATE_RUNNING:
-    case v1::JOB_STATE_STOPPING:
-    case v1::JOB_STATE_FINISHING:
-      orchestrator_.Save(answer);
-      return;
-    case v1::JOB_STATE_JOINING:
-    case v1::JOB_STATE_INITIALIZING:
-      answer(absl::FailedPreconditionError(absl::StrCat(
-          "nothing to save yet: the coordinator ", DescribeWait())));
-      return;
-    default:
-      answer(absl::FailedPreconditionError(
-          absl::StrCat("the job has ended; its newest checkpoint is ",
-                       newest_.path.empty() ? "none" : newest_.path)));
-      return;
-  }
-}
-
-void Coordinator::StopJob(Done<v1::StopJobResponse> done) {
-  MutexLock lock(&mu_);
-  const auto answer = [this, done = std::move(done)](
-                          const absl::StatusOr<PublishedCheckpoint>& saved) {
-    control_executor_->Post(
-        [done, response = StopResponse(saved)] { done(response); });
-  };
-  switch (state_) {
-    case v1::JOB_STATE_FAILED:
-      answer(JobFailed());
-      return;
-    case v1::JOB_STATE_DONE:
-    case v1::JOB_STATE_STOPPED:
-      answer(newest_);
-      return;
-    case v1::JOB_STATE_RUNNING:
-      SetState(v1::JOB_STATE_STOPPING);
-      orchestrator_.SaveAndStop(
-          [this](const absl::StatusOr<PublishedCheckpoint>& published) {
-            OnLastCheckpoint(v1::JOB_STATE_STOPPED, published);
-          });
-      orchestrator_.SaveAndStop(answer);
-      return;
-    case v1::JOB_STATE_STOPPING:
-    case v1::JOB_STATE_FINISHING:
-      orchestrator_.SaveAndStop(answer);
-      return;
-    default:  // Nothing was trained: the resumed checkpoint, if any, stands.
-      SetState(v1::JOB_STATE_STOPPED);
-      EndServers();
-      answer(newest_);
-      return;
-  }
-}
-
-void Coordinator::FailJob(const absl::Status& why) {
-  MutexLock lock(&mu_);
-  Fail(why);
-}
-
-void Coordinator::Fail(const absl::Status& why) {
-  if (ended()) {
-    return;
-  }
-  failure_ = why;
-  SetState(v1::JOB_STATE_FAILED);
-  orchestrator_.Abort(JobFailed());
-  EndServers();
-}
-
-// Never one of the codes that a caller tries again, whatever the reason was.
-absl::Status Coordinator::JobFailed() const {
-  return absl::AbortedError(
-      absl::StrCat("the job failed: ", failure_.message()));
-}
-
-void Coordinator::EndServers() {
-  for (size_t i = 0; i < controls_.size(); ++i) {
-    v1::EndJobRequest request;
-    request.set_job_id(options_.job.job_id());
-    request.set_incarnation(shard_map_.servers(i).incarnation());
-    control_executor_->Post([this, request,
-                             id = shard_map_.servers(i).server_id(),
-                             control = controls_[i].get()] {
-      control->EndJob(
-          request, [this, id](const absl::StatusOr<v1::EndJobResponse>&) {
-            // One that could not be told is gone, or hears it by its lease.
-            Enter([&] { membership_.NoteTold(v1::MEMBER_KIND_SERVER, id); });
-          });
-    });
-  }
-}
-
 // State.
 
 bool Coordinator::ended() const {
@@ -595,6 +449,7 @@ void Coordinator::Persist(absl::string_view key, std::string bytes) {
     const absl::Status status = metadata_.Put(key, bytes).status();
     if (!status.ok()) {
       Enter([&] {
+        mu_.AssertHeld();
         Log(absl::StrCat("the coordinator's state was not saved: ",
                          status.message()));
       });
