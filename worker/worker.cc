@@ -236,7 +236,9 @@ void WorkerRun::OnJobEnded(v1::JobState state) {
 
 absl::StatusOr<v1::GetShardMapResponse> WorkerRun::WaitForShards() {
   RetryOptions retry = Retry();
-  retry.wait_ms = [this](int64_t ms) { return never_.WaitForMs(ms); };
+  retry.wait_ms = [this](int64_t ms) {
+    return never_.WaitForMs(ms) || !off_.status().ok();
+  };
   int64_t logged_ms = clock_.NowMs() - kWaitLogIntervalMs / 2;
   while (true) {
     SELARI_ASSIGN_OR_RETURN(const v1::JobStatus status,
