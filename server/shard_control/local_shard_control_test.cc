@@ -235,6 +235,7 @@ TEST_F(LocalShardControlTest, PauseEndsWithACaptureThatResumes) {
   Save(request, &saved);
   EXPECT_FALSE(host_.paused);
   EXPECT_TRUE(host_.captures[0].stop);
+  control_.reset();  // Before `saved`, which it answers.
 }
 
 TEST_F(LocalShardControlTest, PauseEndsByItself) {
@@ -265,6 +266,7 @@ TEST_F(LocalShardControlTest, ShardsWaitForASlowDisk) {
   EXPECT_FALSE(host_.paused);
   EXPECT_TRUE(saved[0]->ok());
   EXPECT_FALSE(saved[1].has_value());
+  control_.reset();  // Before `saved`, which it answers.
 }
 
 TEST_F(LocalShardControlTest, EndIsAnnouncedOnce) {
