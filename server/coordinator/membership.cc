@@ -88,7 +88,8 @@ absl::Status Membership::Renew(v1::MemberKind kind, int32_t id,
                                uint64_t incarnation, int64_t now_ms) {
   std::vector<Member>& members = mutable_members(kind);
   if (id < 0 || id >= static_cast<int32_t>(members.size()) ||
-      members[id].incarnation != incarnation || !members[id].alive) {
+      members[id].incarnation != incarnation ||
+      !(members[id].alive || members[id].left)) {
     return absl::NotFoundError(absl::StrCat(
         MemberName(kind, id), ": this life of it has no lease (any more)"));
   }

@@ -65,7 +65,9 @@ class Membership {
   absl::StatusOr<int32_t> Join(v1::MemberKind kind, const Candidate& candidate,
                                int64_t now_ms);
 
-  // NOT_FOUND when the lease had ended or another life has the id.
+  // NOT_FOUND when the lease had ended or another life has the id. OK, without
+  // effect, for a life that left in good order: its last words may come twice,
+  // and a renewal under way behind them must not bring it back.
   absl::Status Renew(v1::MemberKind kind, int32_t id, uint64_t incarnation,
                      int64_t now_ms);
 

@@ -88,6 +88,17 @@ TEST(MembershipTest, OldLifeCannotRenewOrLeaveForTheNewOne) {
   EXPECT_TRUE(membership.members(kWorker)[0].alive);
 }
 
+TEST(MembershipTest, ARenewalBehindTheLastWordsNeitherFailsNorBringsBack) {
+  Membership membership(TwoAndTwo());
+  ASSERT_TRUE(membership.Join(kWorker, {0, 77, ""}, 1000).ok());
+  membership.Leave(kWorker, 0, 77);
+
+  EXPECT_TRUE(membership.Renew(kWorker, 0, 77, 1100).ok());
+  EXPECT_FALSE(membership.members(kWorker)[0].alive);
+  EXPECT_TRUE(membership.members(kWorker)[0].left);
+  EXPECT_TRUE(membership.ExpireLeases(9000).empty());
+}
+
 TEST(MembershipTest, WhoLeftIsNotMissing) {
   Membership membership(TwoAndTwo());
   ASSERT_TRUE(membership.Join(kWorker, {0, 77, ""}, 0).ok());
