@@ -24,7 +24,7 @@ void HostedShard::Publish() {
 }
 
 bool HostedShard::Reserve(int64_t bytes, int64_t bytes_max,
-                          int32_t length_max) {
+                          int64_t length_max) {
   const int64_t before = queue_bytes_.fetch_add(bytes, kRelaxed);
   const int64_t length = queue_length_.fetch_add(1, kRelaxed);
   if (length < length_max && (before == 0 || before + bytes <= bytes_max)) {

@@ -33,7 +33,7 @@ class HostedShard {
 
   // Any thread. Room in the queue for a request that holds `bytes`. Only one
   // that finds the queue empty may be larger than `bytes_max`.
-  bool Reserve(int64_t bytes, int64_t bytes_max, int32_t length_max);
+  bool Reserve(int64_t bytes, int64_t bytes_max, int64_t length_max);
   void Unreserve(int64_t bytes);
 
   // Any thread; as of the last Publish.

@@ -19,6 +19,7 @@ namespace {
 
 // Without a queue to look at, a guess of when one that is full has room.
 constexpr int32_t kQueueRetryAfterMs = 20;
+constexpr int32_t kTotalsRoomFactor = 2;
 
 // Waits for a number of events.
 class Countdown {
@@ -357,9 +358,14 @@ void ThreadedShardHost::Submit(SessionId session,
   for (ShardRequest& request : requests) {
     std::optional<Refusal> refusal;
     HostedShard* const shard = Route(request, &refusal);
+    // Totals are few and a step waits for them: a queue that is full of other
+    // requests still has room for them.
+    const bool totals = std::holds_alternative<ReductionTotals>(request);
+    const int64_t length_max =
+        int64_t{options_.queue_length_max} * (totals ? kTotalsRoomFactor : 1);
     if (shard != nullptr &&
         !shard->Reserve(GradientBytes(request), options_.queue_bytes_max,
-                        options_.queue_length_max)) {
+                        length_max)) {
       refusal =
           Refusal{absl::ResourceExhaustedError(absl::StrCat(
                       "the queue of shard ", shard->shard(),

@@ -216,8 +216,15 @@ TEST_F(ShardHostTest, AFullQueueRefusesWithTheTimeToRetry) {
   EXPECT_EQ(inbox_->size(), 0u);
   host_->Submit(session_, {ChunkPull{0, 0, 0}});
   EXPECT_EQ(OneRefusal().reason, ErrorReason::kQueueFull);
+  // A step waits for totals; these are taken, and refused by the shard itself.
+  host_->Submit(session_, {ReductionTotals{1, 0, 0, {1}}});
+  EXPECT_EQ(inbox_->size(), 0u);
   host_->Resume();
-  EXPECT_EQ(inbox_->Take(3).size(), 3u);
+  for (const ShardReply& reply : inbox_->Take(4)) {
+    if (const auto* refused = std::get_if<RequestError>(&reply)) {
+      EXPECT_EQ(refused->reason, ErrorReason::kShapeMismatch);
+    }
+  }
 }
 
 TEST_F(ShardHostTest, ADisconnectedSessionHearsNothing) {

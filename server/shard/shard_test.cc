@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -203,6 +204,16 @@ TEST_F(ShardTest, AClosedSessionHearsNoMoreButItsPushCounts) {
   EXPECT_EQ(replies.size(), 1u);
   EXPECT_EQ(RepliesTo<PushAck>(2, replies).size(), 1u);
   EXPECT_TRUE(Handle(1, ChunkPull{0, 0, 0}).empty());
+}
+
+TEST_F(ShardTest, NeedsNoNewMemoryForANewVersion) {
+  Start(TwoChunkJob());
+  std::set<const float*> buffers;
+  for (int64_t step = 0; step < 10; ++step) {
+    Handle(1, Push(step, kRoot, 1, 2));
+    buffers.insert(shard_->state().weights(0).data);
+  }
+  EXPECT_EQ(buffers.size(), 2u) << "the version and the one before take turns";
 }
 
 TEST_F(ShardTest, CountsWhatItDoes) {
