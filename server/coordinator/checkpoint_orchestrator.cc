@@ -47,11 +47,6 @@ CheckpointOrchestrator::CheckpointOrchestrator(const v1::ResolvedJob& job,
   newest_.step = -1;
 }
 
-bool CheckpointOrchestrator::sync() const {
-  const v1::Consistency mode = job_.job().consistency().mode();
-  return mode == v1::CONSISTENCY_SYNC || mode == v1::CONSISTENCY_UNSPECIFIED;
-}
-
 std::string CheckpointOrchestrator::ServerName(size_t server) const {
   return absl::StrCat("server ", servers_[server].id);
 }
@@ -357,7 +352,8 @@ void CheckpointOrchestrator::OnCaptured(
   if (!response.ok()) {
     capture.error = Annotate(response.status(), ServerName(server));
   } else {
-    AddFiles(*response, server, &capture);
+    capture.error.Update(
+        Annotate(capture.cut.Add(*response), ServerName(server)));
   }
   if (capture.waiting.empty()) {
     FinishCapture(id);
@@ -377,32 +373,10 @@ bool CheckpointOrchestrator::TryAgain(int64_t id, size_t server,
   return again;
 }
 
-void CheckpointOrchestrator::AddFiles(const v1::SaveShardsResponse& response,
-                                      size_t server, Capture* capture) {
-  for (const v1::ShardFile& file : response.files()) {
-    if (!capture->files.emplace(file.shard(), file).second) {
-      capture->error = absl::InternalError(
-          absl::StrCat(ServerName(server), " and another one both wrote shard ",
-                       file.shard()));
-    }
-  }
-  for (const v1::WorkerClock& clock : response.worker_clocks()) {
-    const auto [known, is_new] =
-        capture->clocks.emplace(clock.worker_id(), clock.clock());
-    if (!is_new) {
-      known->second = std::min(known->second, clock.clock());
-    }
-  }
-}
-
 void CheckpointOrchestrator::FinishCapture(int64_t id) {
   Capture& capture = captures_.at(id);
-  const size_t shard_count =
-      static_cast<size_t>(job_.job().cluster().shard_count());
-  if (capture.error.ok() && capture.files.size() != shard_count) {
-    capture.error =
-        absl::InternalError(absl::StrCat("servers wrote ", capture.files.size(),
-                                         " of ", shard_count, " shards"));
+  if (capture.error.ok()) {
+    capture.error = capture.cut.CheckComplete(job_);
   }
   if (capture.error.ok()) {
     PublishCapture(id);
@@ -433,13 +407,13 @@ void CheckpointOrchestrator::FailCapture(int64_t id) {
 void CheckpointOrchestrator::PublishCapture(int64_t id) {
   Capture& capture = captures_.at(id);
   capture.publishing = true;
-  environment_.post_io([this, id, store = environment_.store,
-                        directory = capture.directory,
-                        manifest = MakeManifest(capture)] {
-    const absl::StatusOr<PublishedCheckpoint> published =
-        store->Publish(directory, manifest);
-    environment_.enter([&] { OnPublished(id, published); });
-  });
+  environment_.post_io(
+      [this, id, store = environment_.store, directory = capture.directory,
+       manifest = capture.cut.MakeManifest(job_, StepOf(capture))] {
+        const absl::StatusOr<PublishedCheckpoint> published =
+            store->Publish(directory, manifest);
+        environment_.enter([&] { OnPublished(id, published); });
+      });
   ArmPeriodic();
 }
 
@@ -476,45 +450,10 @@ void CheckpointOrchestrator::ForgetCapturesAfter(int64_t step) {
   }
 }
 
-// In BOUNDED and ASYNC worker w of W does the steps w, w + W, ..., and its
-// clock counts them; so the slowest clock times W steps are done by all. That
-// leaves out a last round that has no step for everybody, and a worker that
-// has pushed nothing yet has no clock; reports tell both.
 int64_t CheckpointOrchestrator::StepOf(const Capture& capture) const {
-  if (capture.step >= 0) {
-    return capture.step;
-  }
-  const int64_t total_steps = job_.total_steps();
-  if (total_steps > 0 && progress_step_ >= total_steps) {
-    return total_steps;
-  }
-  const int32_t workers = job_.job().cluster().workers();
-  if (static_cast<int32_t>(capture.clocks.size()) < workers) {
-    return progress_step_;
-  }
-  int64_t clock = capture.clocks.begin()->second;
-  for (const auto& [worker, other] : capture.clocks) {
-    clock = std::min(clock, other);
-  }
-  return std::max(clock * workers, start_step_);
-}
-
-v1::CheckpointManifest CheckpointOrchestrator::MakeManifest(
-    const Capture& capture) const {
-  v1::CheckpointManifest manifest;
-  *manifest.mutable_job() = job_;
-  manifest.set_step(StepOf(capture));
-  for (const auto& [shard, file] : capture.files) {
-    *manifest.add_shards() = file;
-  }
-  if (!sync()) {
-    for (const auto& [worker, clock] : capture.clocks) {
-      v1::WorkerClock* entry = manifest.add_worker_clocks();
-      entry->set_worker_id(worker);
-      entry->set_clock(clock);
-    }
-  }
-  return manifest;
+  return capture.step >= 0
+             ? capture.step
+             : capture.cut.StepByClocks(job_, {start_step_, progress_step_});
 }
 
 }  // namespace selari

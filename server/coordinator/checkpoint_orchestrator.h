@@ -31,9 +31,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "selari/v1/checkpoint.pb.h"
 #include "selari/v1/job.pb.h"
 #include "selari/v1/shard_service.pb.h"
+#include "server/coordinator/checkpoint_cut.h"
 #include "server/coordinator/checkpoint_store.h"
 #include "server/shard_control/shard_control.h"
 
@@ -101,8 +101,7 @@ class CheckpointOrchestrator {
     std::set<size_t> waiting;  // servers that have not answered
     std::vector<int> tries;    // by server
     absl::Status error;
-    std::map<int32_t, v1::ShardFile> files;
-    std::map<int32_t, int64_t> clocks;
+    CheckpointCut cut;
     std::vector<Done> done;
   };
   // A cut whose step is not yet known.
@@ -120,7 +119,7 @@ class CheckpointOrchestrator {
     bool any_chunk = false;
   };
 
-  bool sync() const;
+  bool sync() const { return IsSync(job_.job()); }
   void Enqueue(Request request);
   void StartNextRequest();
   void SendPause(size_t server);
@@ -136,15 +135,12 @@ class CheckpointOrchestrator {
   void OnCaptured(int64_t id, size_t server,
                   const absl::StatusOr<v1::SaveShardsResponse>& response);
   bool TryAgain(int64_t id, size_t server, const absl::Status& error);
-  void AddFiles(const v1::SaveShardsResponse& response, size_t server,
-                Capture* capture);
   void FinishCapture(int64_t id);
   void FailCapture(int64_t id);
   void PublishCapture(int64_t id);
   void OnPublished(int64_t id,
                    const absl::StatusOr<PublishedCheckpoint>& published);
   void ForgetCapturesAfter(int64_t step);
-  v1::CheckpointManifest MakeManifest(const Capture& capture) const;
   int64_t StepOf(const Capture& capture) const;
   std::string ServerName(size_t server) const;
 

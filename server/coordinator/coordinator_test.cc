@@ -1,17 +1,9 @@
 #include "server/coordinator/coordinator.h"
 
-#include <memory>
-#include <optional>
-
 #include "common/error_reason.h"
-#include "common/fake_clock.h"
-#include "common/fault_file_env.h"
-#include "common/manual_executor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/coordinator/fake_checkpoint_store.h"
-#include "server/coordinator/file_metadata_store.h"
-#include "server/shard_control/fake_shard_control.h"
+#include "server/coordinator/coordinator_fixture.h"
 
 namespace selari {
 namespace {
@@ -19,151 +11,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-constexpr int kServers = 2;
-constexpr int kWorkers = 2;
-
-// Two servers with one shard each, two workers, 100 steps.
-class CoordinatorTest : public ::testing::Test {
- protected:
-  CoordinatorTest() {
-    options_.job.set_job_id("j");
-    options_.job.set_total_steps(100);
-    options_.job.set_train_sample_count(60);
-    v1::Cluster* cluster = options_.job.mutable_job()->mutable_cluster();
-    cluster->set_servers(kServers);
-    cluster->set_workers(kWorkers);
-    cluster->set_shard_count(kServers);
-    cluster->set_lease_ms(10'000);
-    cluster->set_join_timeout_s(60);
-    cluster->set_instruction_set(v1::INSTRUCTION_SET_LEVEL3);
-  }
-
-  void Start() {
-    metadata_ = *FileMetadataStore::OpenUnlockedForTest(&env_, "/state");
-    Coordinator::Environment environment;
-    environment.clock = &clock_;
-    environment.metadata = metadata_.get();
-    environment.checkpoints = &store_;
-    environment.make_control = [this](const v1::ServerEntry& server) {
-      return std::make_unique<FakeShardControl>(&servers_[server.server_id()]);
-    };
-    auto executor = std::make_unique<ManualExecutor>();
-    auto io = std::make_unique<ManualExecutor>();
-    executor_ = executor.get();
-    io_ = io.get();
-    environment.control_executor = std::move(executor);
-    environment.io_executor = std::move(io);
-    environment.log = [this](absl::string_view sentence) {
-      log_.emplace_back(sentence);
-    };
-    coordinator_ =
-        *Coordinator::Create(std::move(options_), std::move(environment));
-  }
-
-  void Run() {
-    while (executor_->RunUntilIdle() + io_->RunUntilIdle() > 0) {
-    }
-  }
-  void AdvanceMs(int64_t ms) {
-    clock_.AdvanceMs(ms);
-    coordinator_->Tick();
-    Run();
-  }
-
-  absl::Status JoinServer(int32_t id, uint64_t incarnation) {
-    v1::RegisterServerRequest request;
-    request.set_server_id(id);
-    request.set_incarnation(incarnation);
-    request.set_address("host:1");
-    request.set_instruction_set(v1::INSTRUCTION_SET_LEVEL4);
-    const absl::Status status = coordinator_->RegisterServer(request).status();
-    Run();
-    return status;
-  }
-  static v1::RegisterWorkerRequest WorkerRequest(int32_t id) {
-    v1::RegisterWorkerRequest request;
-    request.set_worker_id(id);
-    request.set_incarnation(200 + id);
-    request.set_instruction_set(v1::INSTRUCTION_SET_LEVEL3);
-    request.set_train_sample_count(60);
-    return request;
-  }
-  absl::Status JoinWorker(int32_t id) {
-    return coordinator_->RegisterWorker(WorkerRequest(id)).status();
-  }
-  void JoinAll() {
-    for (int32_t id = 0; id < kServers; ++id) {
-      ASSERT_TRUE(JoinServer(id, 100 + id).ok());
-    }
-    for (int32_t id = 0; id < kWorkers; ++id) {
-      ASSERT_TRUE(JoinWorker(id).ok());
-    }
-  }
-  void StartRunning() {
-    Start();
-    JoinAll();
-    for (FakeServer& server : servers_) {
-      server.assigns.Answer(0, v1::AssignShardsResponse());
-    }
-    Run();
-    ASSERT_EQ(coordinator_->state(), v1::JOB_STATE_RUNNING);
-  }
-  absl::Status Renew(v1::MemberKind kind, int32_t id) {
-    v1::RenewLeaseRequest request;
-    request.set_kind(kind);
-    request.set_member_id(id);
-    request.set_incarnation((kind == v1::MEMBER_KIND_SERVER ? 100 : 200) + id);
-    return coordinator_->RenewLease(request).status();
-  }
-  static v1::ReportProgressRequest Report(int32_t worker) {
-    v1::ReportProgressRequest request;
-    request.set_worker_id(worker);
-    request.set_incarnation(200 + worker);
-    return request;
-  }
-  void FinishWorkers() {
-    for (int32_t id = 0; id < kWorkers; ++id) {
-      v1::ReportProgressRequest report = Report(id);
-      report.set_step(100);
-      report.set_finished(true);
-      report.set_leaving(true);
-      ASSERT_TRUE(coordinator_->ReportProgress(report).ok());
-    }
-    Run();
-  }
-  // Plays both servers' part in an on-demand checkpoint.
-  void AnswerPauses(int64_t version) {
-    for (int32_t id = 0; id < kServers; ++id) {
-      v1::PauseShardsResponse response;
-      v1::ShardStatus* shard = response.add_shards();
-      shard->set_state_bytes(4);
-      shard->set_min_version(version);
-      shard->set_max_version(version);
-      servers_[id].pauses.Answer(0, response);
-    }
-    Run();
-  }
-  void AnswerSaves() {
-    for (int32_t id = 0; id < kServers; ++id) {
-      v1::SaveShardsResponse response;
-      response.add_files()->set_shard(id);
-      servers_[id].saves.Answer(0, response);
-    }
-    Run();
-  }
-  std::string Message() { return coordinator_->GetJobStatus().message(); }
-
-  Coordinator::Options options_;
-  FakeClock clock_;
-  FaultFileEnv env_;
-  FakeCheckpointStore store_;
-  FakeServer servers_[kServers];
-  std::vector<std::string> log_;
-  std::unique_ptr<FileMetadataStore> metadata_;
-  ManualExecutor* executor_ = nullptr;
-  ManualExecutor* io_ = nullptr;
-  std::unique_ptr<Coordinator> coordinator_;
-};
+using CoordinatorTest = CoordinatorFixture;
 
 TEST_F(CoordinatorTest, SaysWithinFiveSecondsWhichServerIsMissing) {
   Start();
@@ -317,15 +165,6 @@ TEST_F(CoordinatorTest, WorkerThatComesBackBeginsWhereTheSlowestMayBe) {
   EXPECT_EQ(coordinator_->GetShardMap()->start_step(), 28);
 }
 
-TEST_F(CoordinatorTest, UpdatesThatAreMissingAtTheEndFailTheJob) {
-  StartRunning();
-  FinishWorkers();
-  AnswerPauses(99);
-  AnswerSaves();
-  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_FAILED);
-  EXPECT_THAT(Message(), HasSubstr("100 steps, but the weights have 99"));
-}
-
 TEST_F(CoordinatorTest, SilentServerFailsTheJobNamingTheCheckpoint) {
   options_.resume = {"/out/step-40", 40, "digest"};
   StartRunning();
@@ -358,123 +197,6 @@ TEST_F(CoordinatorTest, ReportOfAStrangerIsNotFound) {
   report.set_worker_id(77);
   EXPECT_EQ(coordinator_->ReportProgress(report).status().code(),
             absl::StatusCode::kNotFound);
-}
-
-TEST_F(CoordinatorTest, DoneWhenAllFinishedAndTheLastCheckpointIsSaved) {
-  StartRunning();
-  FinishWorkers();
-  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_FINISHING);
-  AnswerPauses(100);
-  EXPECT_TRUE(servers_[0].saves.request(0).stop());
-  AnswerSaves();
-  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_DONE);
-  const v1::JobStatus status = coordinator_->GetJobStatus();
-  EXPECT_EQ(status.checkpoint(), "/step-100");
-  EXPECT_EQ(status.checkpoint_digest(), "digest");
-  EXPECT_EQ(status.step(), 100);
-  EXPECT_FALSE(coordinator_->members_know_the_end());
-  for (FakeServer& server : servers_) {
-    server.ends.Answer(0, v1::EndJobResponse());
-  }
-  EXPECT_TRUE(coordinator_->members_know_the_end());
-  EXPECT_TRUE(coordinator_->result().ok());
-}
-
-TEST_F(CoordinatorTest, LastCheckpointThatFailsFailsTheJob) {
-  StartRunning();
-  FinishWorkers();
-  AnswerPauses(100);
-  servers_[0].saves.Answer(0, absl::ResourceExhaustedError("disk full"));
-  servers_[1].saves.Answer(0, absl::ResourceExhaustedError("disk full"));
-  Run();
-  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_FAILED);
-  EXPECT_EQ(coordinator_->result().code(),
-            absl::StatusCode::kResourceExhausted);
-  EXPECT_THAT(Message(), HasSubstr("step 100 failed: server 1: disk full"));
-}
-
-TEST_F(CoordinatorTest, PeriodicCheckpointThatFailsIsOnlySaid) {
-  options_.job.mutable_job()->mutable_checkpointing()->set_every_steps(50);
-  StartRunning();
-  for (FakeServer& server : servers_) {
-    server.saves.Answer(0, absl::PermissionDeniedError("read-only"));
-  }
-  Run();
-  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_RUNNING);
-  EXPECT_THAT(Message(), HasSubstr("step 50 failed: server 1: read-only"));
-}
-
-TEST_F(CoordinatorTest, StopSavesAndIsIdempotent) {
-  StartRunning();
-  std::vector<absl::StatusOr<v1::StopJobResponse>> stopped;
-  const auto add = [&stopped](absl::StatusOr<v1::StopJobResponse> response) {
-    stopped.push_back(std::move(response));
-  };
-  coordinator_->StopJob(add);
-  Run();
-  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_STOPPING);
-  AnswerPauses(30);
-  coordinator_->StopJob(add);
-  AnswerSaves();
-  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_STOPPED);
-  coordinator_->StopJob(add);
-  Run();
-  ASSERT_EQ(stopped.size(), 3u);
-  for (const auto& response : stopped) {
-    ASSERT_TRUE(response.ok()) << response.status();
-    EXPECT_EQ(response->path(), "/step-30");
-    EXPECT_EQ(response->step(), 30);
-  }
-  EXPECT_TRUE(coordinator_->result().ok());
-  for (FakeServer& server : servers_) {
-    server.ends.Answer(0, v1::EndJobResponse());
-  }
-  // Workers have not said goodbye yet.
-  EXPECT_FALSE(coordinator_->members_know_the_end());
-  for (int32_t id = 0; id < kWorkers; ++id) {
-    v1::ReportProgressRequest report = Report(id);
-    report.set_leaving(true);
-    EXPECT_EQ(coordinator_->ReportProgress(report)->state(),
-              v1::JOB_STATE_STOPPED);
-  }
-  EXPECT_TRUE(coordinator_->members_know_the_end());
-}
-
-TEST_F(CoordinatorTest, StopBeforeTheStartSavesNothing) {
-  Start();
-  std::optional<absl::StatusOr<v1::StopJobResponse>> stopped;
-  coordinator_->StopJob([&](auto response) { stopped = response; });
-  Run();
-  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_STOPPED);
-  ASSERT_TRUE(stopped.has_value() && stopped->ok());
-  EXPECT_EQ((*stopped)->path(), "");
-}
-
-TEST_F(CoordinatorTest, SaveBeforeTheStartAndAfterTheEndIsRefused) {
-  Start();
-  std::vector<absl::Status> statuses;
-  const auto add = [&](const absl::StatusOr<v1::SaveCheckpointResponse>& r) {
-    statuses.push_back(r.status());
-  };
-  coordinator_->SaveCheckpoint(add);
-  coordinator_->FailJob(absl::InternalError("worker 0 ended with code 9"));
-  coordinator_->SaveCheckpoint(add);
-  Run();
-  ASSERT_EQ(statuses.size(), 2u);
-  EXPECT_EQ(statuses[0].code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(statuses[0].message(), HasSubstr("servers 0 and 1"));
-  EXPECT_EQ(statuses[1].code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(Message(), "worker 0 ended with code 9");
-}
-
-TEST_F(CoordinatorTest, ServerLostWhileSavingEndsTheRequest) {
-  StartRunning();
-  std::optional<absl::Status> saved;
-  coordinator_->SaveCheckpoint(
-      [&](const auto& response) { saved = response.status(); });
-  AdvanceMs(10'001);
-  ASSERT_TRUE(saved.has_value());
-  EXPECT_EQ(saved->code(), absl::StatusCode::kAborted);
 }
 
 TEST_F(CoordinatorTest, JobOfTheUsersOwnModelNeedsNoRegisteredWorker) {
@@ -516,16 +238,6 @@ TEST_F(CoordinatorTest, ReportsChangesForWatchers) {
   EXPECT_EQ(coordinator_->change_count(), before);
   ASSERT_TRUE(coordinator_->ReportProgress(Report(0)).ok());
   EXPECT_GT(coordinator_->change_count(), before);
-}
-
-TEST_F(CoordinatorTest, OpenRequestsEndWithTheCoordinator) {
-  StartRunning();
-  std::optional<absl::Status> stopped;
-  coordinator_->StopJob(
-      [&](const auto& response) { stopped = response.status(); });
-  Run();
-  coordinator_.reset();  // ManualExecutor drops what it has not run.
-  EXPECT_EQ(servers_[0].pauses.waiting(), 1u);
 }
 
 }  // namespace
