@@ -7,6 +7,9 @@
 #include "common/grpc_channel.h"
 #include "gmock/gmock.h"
 #include "grpc/health/v1/health.grpc.pb.h"
+#include "grpcpp/completion_queue.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "grpcpp/support/byte_buffer.h"
 #include "gtest/gtest.h"
 #include "selari/v1/parameter_service.grpc.pb.h"
 
@@ -77,6 +80,49 @@ TEST_F(RpcServerTest, NamedServiceIsUnhealthyUntilTold) {
   EXPECT_EQ(Health(server->port(), kService), HealthCheckResponse::SERVING);
   server->SetServing(false);
   EXPECT_EQ(Health(server->port(), kService), HealthCheckResponse::NOT_SERVING);
+}
+
+// Asks the reflection service what there is. Its messages are written by hand:
+// the library that serves them keeps their classes to itself.
+std::string ListServices(int port) {
+  const auto channel =
+      CreateGrpcChannel(absl::StrCat("127.0.0.1:", port), nullptr);
+  grpc::GenericStub stub(channel);
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+  grpc::CompletionQueue queue;
+  const auto call = stub.PrepareCall(
+      &context,
+      "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo", &queue);
+  void* tag = nullptr;
+  bool ok = false;
+  call->StartCall(nullptr);
+  queue.Next(&tag, &ok);
+  // ServerReflectionRequest.list_services = 7, any string.
+  const grpc::Slice request(std::string("\x3a\x01*"));
+  call->Write(grpc::ByteBuffer(&request, 1), nullptr);
+  queue.Next(&tag, &ok);
+  grpc::ByteBuffer response;
+  call->Read(&response, nullptr);
+  queue.Next(&tag, &ok);
+  grpc::Slice bytes;
+  EXPECT_TRUE(ok && response.DumpToSingleSlice(&bytes).ok());
+  grpc::Status status;
+  context.TryCancel();
+  call->Finish(&status, nullptr);
+  queue.Next(&tag, &ok);
+  return std::string(reinterpret_cast<const char*>(bytes.begin()),
+                     bytes.size());
+}
+
+TEST_F(RpcServerTest, ReflectionListsTheServices) {
+  const auto server = StartAt("127.0.0.1:0");
+  ASSERT_NE(server, nullptr);
+
+  const std::string services = ListServices(server->port());
+
+  EXPECT_THAT(services, HasSubstr(kService));
+  EXPECT_THAT(services, HasSubstr("grpc.health.v1.Health"));
 }
 
 }  // namespace

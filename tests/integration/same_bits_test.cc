@@ -39,7 +39,7 @@ std::vector<float> TrainLocally(const v1::ResolvedJob& job) {
   const auto shard_job = ShardJob::Create(job);
   SELARI_CHECK(shard_job.ok());
   const auto host = ShardHost::Create({});
-  SELARI_CHECK(host->Initialize(*shard_job, {0, 1, 2, 3}).ok());
+  SELARI_CHECK(host->Initialize(*shard_job, {0, 1, 2}).ok());
   ToyRun run;
   run.make_transport =
       [&host](

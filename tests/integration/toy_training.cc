@@ -128,13 +128,13 @@ v1::ResolvedJob ToyJob(int32_t workers) {
   v1::Job& job = *resolved.mutable_job();
   job.set_seed(7);
   job.mutable_cluster()->set_workers(workers);
-  job.mutable_cluster()->set_shard_count(4);
-  job.mutable_training()->set_leaf_count(8);
+  job.mutable_cluster()->set_shard_count(3);
+  job.mutable_training()->set_leaf_count(6);
   job.mutable_consistency()->set_mode(v1::CONSISTENCY_SYNC);
   job.mutable_optimizer()->mutable_sgd();
   job.mutable_optimizer()->set_learning_rate(0.1);
   const std::pair<const char*, int64_t> tensors[] = {
-      {"dense/w", 300000}, {"dense/b", 7}, {"out", 1000}};
+      {"dense/w", 200000}, {"dense/b", 7}, {"out", 1000}};
   for (const auto& [name, count] : tensors) {
     v1::TensorSpec* tensor = resolved.add_tensors();
     tensor->set_name(name);

@@ -19,12 +19,12 @@
 
 namespace selari {
 
-// SYNC, eight leaves, four shards, SGD with rate 0.1, no clipping; three
-// tensors, one of them in several chunks of several shards.
+// SYNC, six leaves, three shards, SGD with rate 0.1, no clipping; three
+// tensors, one of them in two chunks of each shard.
 v1::ResolvedJob ToyJob(int32_t workers);
 
 struct ToyRun {
-  int64_t steps = 6;
+  int64_t steps = 4;
   // The transport of each worker.
   std::function<absl::StatusOr<std::unique_ptr<ShardTransport>>(
       int32_t worker_id)>
