@@ -3,13 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/job_reduction.h"
 
 namespace selari {
-
-bool IsSync(const v1::Job& job) {
-  return job.consistency().mode() == v1::CONSISTENCY_SYNC ||
-         job.consistency().mode() == v1::CONSISTENCY_UNSPECIFIED;
-}
 
 absl::Status CheckpointCut::Add(const v1::SaveShardsResponse& response) {
   for (const v1::WorkerClock& clock : response.worker_clocks()) {

@@ -16,9 +16,6 @@
 
 namespace selari {
 
-// CONSISTENCY_SYNC, which is also what an unset mode means.
-bool IsSync(const v1::Job& job);
-
 class CheckpointCut {
  public:
   // Steps that the workers had reported.

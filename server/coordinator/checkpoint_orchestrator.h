@@ -31,6 +31,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/job_reduction.h"
 #include "selari/v1/job.pb.h"
 #include "selari/v1/shard_service.pb.h"
 #include "server/coordinator/checkpoint_cut.h"
