@@ -17,11 +17,11 @@
 #include "common/check.h"
 #include "common/file_env.h"
 #include "common/job_layout.h"
+#include "common/job_reduction.h"
 #include "common/safetensors_reader.h"
 #include "common/sha256.h"
 #include "common/status.h"
 #include "selari/v1/checkpoint.pb.h"
-#include "selari/v1/job.pb.h"
 #include "server/checkpoint/manifest.h"
 #include "server/checkpoint/shard_file.h"
 
@@ -30,11 +30,6 @@ namespace {
 
 // Large enough that a system call costs nothing, small enough to be no memory.
 constexpr int64_t kBlockBytes = int64_t{1} << 20;
-
-bool IsSync(const v1::ResolvedJob& job) {
-  const v1::Consistency mode = job.job().consistency().mode();
-  return mode == v1::CONSISTENCY_UNSPECIFIED || mode == v1::CONSISTENCY_SYNC;
-}
 
 absl::StatusOr<std::string> FileChecksum(const ReadableFile& file) {
   Sha256 hash;
@@ -114,7 +109,7 @@ absl::Status CheckpointReader::AddFile(int32_t shard) {
                                               record.tensor, ", the job has ",
                                               manifest_.job().tensors_size()));
     }
-    if (IsSync(manifest_.job()) && record.version != manifest_.step()) {
+    if (IsSync(manifest_.job().job()) && record.version != manifest_.step()) {
       return absl::DataLossError(absl::StrCat(
           quoted, " holds chunk ", record.chunk, " at version ", record.version,
           ", the checkpoint is of step ", manifest_.step()));
