@@ -6,7 +6,10 @@
 #include <utility>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "cli/exit_code.h"
+#include "common/host_port.h"
 
 namespace selari {
 namespace {
@@ -19,6 +22,32 @@ constexpr char kExitCodes[] =
     "Exit codes: 0 done; 1 failed; 2 wrong command line or job file; "
     "3 a member of the cluster is missing; 4 stored data is damaged; "
     "128+n ended by signal n (130 after Ctrl-C, the run is saved).";
+
+// The limits of the fields of job.proto.
+constexpr int64_t kMembersMax = 1024;
+constexpr int64_t kThreadsMax = 256;
+
+// CLI11's own range check takes fractions and names no field.
+CLI::Validator Between(int64_t least, int64_t most) {
+  return CLI::Validator(
+      [least, most](std::string& text) -> std::string {
+        int64_t value = 0;
+        if (absl::SimpleAtoi(text, &value) && value >= least && value <= most) {
+          return "";
+        }
+        return absl::StrCat(text, " is no whole number in [", least, ", ", most,
+                            "]");
+      },
+      "");
+}
+
+CLI::Validator HostAndPort() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return std::string(ParseHostPort(text).status().message());
+      },
+      "");
+}
 
 // One subcommand: its options and how it becomes a Command.
 class Builder {
@@ -52,7 +81,10 @@ class Builder {
       std::ostringstream out;
       std::ostringstream err;
       const int code = app_.exit(error, out, err);
-      return ExitNow{code == 0 ? kExitOk : kExitUsage, out.str() + err.str()};
+      if (code != 0) {
+        return ExitNow{kExitUsage, Refusal(error.what())};
+      }
+      return ExitNow{kExitOk, out.str() + err.str()};
     }
     return result_();
   }
@@ -67,12 +99,23 @@ class Builder {
     return false;
   }
 
+  // One sentence that ends with the help of the command that was meant.
+  std::string Refusal(const std::string& reason) {
+    std::string help = "selari";
+    for (CLI::App* command = &app_; command != nullptr;) {
+      const std::vector<CLI::App*> used = command->get_subcommands();
+      command = used.empty() ? nullptr : used.front();
+      help += command == nullptr ? "" : " " + command->get_name();
+    }
+    return "selari: error: " + reason + "; see `" + help + " --help`\n";
+  }
+
   std::string UnknownCommand(const std::string& name) {
-    std::string text = "there is no command \"" + name + "\"; there are:";
+    std::string text = "there is no command \"" + name + "\", there are:";
     for (const CLI::App* command : app_.get_subcommands({})) {
       text += " " + command->get_name();
     }
-    return text + "\n";
+    return Refusal(text);
   }
 
   // A subcommand that yields *options.
@@ -97,12 +140,17 @@ class Builder {
                      "optimizer.learning_rate=0.1; may be repeated")
         ->type_name("FIELD=VALUE")
         ->allow_extra_args(false);
-    command->add_option("--servers", job->servers,
-                        "Server processes (cluster.servers)");
-    command->add_option("--workers", job->workers,
-                        "Worker processes (cluster.workers)");
-    command->add_option("--steps", job->steps,
-                        "Updates in all (training.steps)");
+    command
+        ->add_option("--servers", job->servers,
+                     "Server processes (cluster.servers)")
+        ->check(Between(0, kMembersMax));
+    command
+        ->add_option("--workers", job->workers,
+                     "Worker processes (cluster.workers)")
+        ->check(Between(1, kMembersMax));
+    command
+        ->add_option("--steps", job->steps, "Updates in all (training.steps)")
+        ->check(Between(1, int64_t{1} << 62));
     command->add_option("--output", job->output,
                         "Folder for checkpoints, metrics and logs. Default: a "
                         "new one below selari-output");
@@ -139,7 +187,8 @@ class Builder {
     command
         ->add_option("--listen", coordinator_.listen,
                      "Address to serve on, host:port")
-        ->capture_default_str();
+        ->capture_default_str()
+        ->check(HostAndPort());
   }
 
   void AddServer() {
@@ -153,15 +202,18 @@ class Builder {
         ->add_option("--listen", server_.listen,
                      "Address to serve on, host:port; port 0 picks a free "
                      "one")
-        ->capture_default_str();
-    command->add_option("--advertise", server_.advertise,
-                        "Address that others reach it by. Default: the one "
-                        "it listens on");
-    command->add_option("--id", server_.id,
-                        "Its number, from 0. Default: the next free one");
-    command->add_option("--threads", server_.threads,
-                        "Threads that apply updates "
-                        "(cluster.server_threads)");
+        ->capture_default_str()
+        ->check(HostAndPort());
+    command
+        ->add_option("--advertise", server_.advertise,
+                     "Address that others reach it by. Default: the one "
+                     "it listens on")
+        ->check(HostAndPort());
+    AddId(command, &server_.id);
+    command
+        ->add_option("--threads", server_.threads,
+                     "Threads that apply updates (cluster.server_threads)")
+        ->check(Between(1, kThreadsMax));
   }
 
   void AddWorker() {
@@ -176,10 +228,11 @@ class Builder {
         ->add_option("--data-folder", worker_.data_folder,
                      "Where relative paths of the job's data start")
         ->capture_default_str();
-    command->add_option("--id", worker_.id,
-                        "Its number, from 0. Default: the next free one");
-    command->add_option("--threads", worker_.threads,
-                        "Compute threads (cluster.worker_threads)");
+    AddId(command, &worker_.id);
+    command
+        ->add_option("--threads", worker_.threads,
+                     "Compute threads (cluster.worker_threads)")
+        ->check(Between(1, kThreadsMax));
   }
 
   void AddStatus() {
@@ -267,7 +320,15 @@ class Builder {
     command
         ->add_option("--coordinator", *address,
                      "The coordinator's address, host:port")
-        ->capture_default_str();
+        ->capture_default_str()
+        ->check(HostAndPort());
+  }
+
+  void AddId(CLI::App* command, int32_t* id) {
+    command
+        ->add_option("--id", *id,
+                     "Its number, from 0. Default: the next free one")
+        ->check(Between(0, kMembersMax - 1));
   }
 
   CLI::App app_;

@@ -61,6 +61,17 @@ TEST(CommandLineTest, WhatIsUnknownIsNamedAndRefused) {
            {{"train"}, "job"},
            {{"train", "job", "--servers", "two"}, "two"},
            {{"train", "job", "another"}, "another"},
+           {{"train", "job", "--steps", "-1"}, "--steps: -1"},
+           {{"train", "job", "--steps=0"}, "--steps: 0"},
+           {{"train", "job", "--servers", "-1"}, "--servers: -1"},
+           {{"train", "job", "--servers", "1025"}, "[0, 1024]"},
+           {{"train", "job", "--workers", "0"}, "--workers: 0"},
+           {{"worker", "--threads", "0"}, "[1, 256]"},
+           {{"worker", "--id", "-3"}, "--id: -3"},
+           {{"worker", "--coordinator", "ps-0"}, "host:port"},
+           {{"server", "--coordinator", "ps-0:99999"}, "99999"},
+           {{"server", "--listen", "7071"}, "host:port"},
+           {{"status", "--coordinator", "ps-0:http"}, "http"},
            {{"export", "run1", "--output", "x", "--format", "onnx"}, "onnx"},
            {{}, "subcommand"},
            {{"checkpoint"}, "subcommand"},
@@ -70,6 +81,8 @@ TEST(CommandLineTest, WhatIsUnknownIsNamedAndRefused) {
     ASSERT_NE(exit, nullptr) << c.names;
     EXPECT_EQ(exit->exit_code, 2) << c.names;
     EXPECT_NE(exit->text.find(c.names), std::string::npos) << exit->text;
+    EXPECT_EQ(exit->text.rfind("selari: error: ", 0), 0) << exit->text;
+    EXPECT_EQ(exit->text.find('\n'), exit->text.size() - 1) << exit->text;
   }
 }
 

@@ -6,30 +6,14 @@
 
 #include <cerrno>
 #include <memory>
+#include <string>
 #include <system_error>
 
+#include "common/host_port.h"
 #include "common/status.h"
 
 namespace selari {
 namespace {
-
-struct HostPort {
-  std::string host;
-  std::string port;
-};
-
-absl::StatusOr<HostPort> Split(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  if (colon == std::string::npos || colon == 0 || colon + 1 == address.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("address \"", address, "\" is not host:port"));
-  }
-  std::string host = address.substr(0, colon);
-  if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
-  return HostPort{host, address.substr(colon + 1)};
-}
 
 absl::StatusCode CodeOf(int error) {
   switch (error) {
@@ -65,19 +49,19 @@ int TryListen(const addrinfo& info) {
 }  // namespace
 
 absl::Status CheckHostPort(const std::string& address) {
-  return Split(address).status();
+  return ParseHostPort(address).status();
 }
 
 absl::Status ProbeListen(const std::string& address) {
-  SELARI_ASSIGN_OR_RETURN(const HostPort host_port, Split(address));
+  SELARI_ASSIGN_OR_RETURN(const HostPort host_port, ParseHostPort(address));
   addrinfo hints = {};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE;
   addrinfo* found = nullptr;
   const int lookup =
-      getaddrinfo(host_port.host.empty() ? nullptr : host_port.host.c_str(),
-                  host_port.port.c_str(), &hints, &found);
+      getaddrinfo(host_port.host.c_str(),
+                  std::to_string(host_port.port).c_str(), &hints, &found);
   if (lookup != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("cannot listen on ", address, ": ", gai_strerror(lookup)));
@@ -87,10 +71,14 @@ absl::Status ProbeListen(const std::string& address) {
   for (const addrinfo* info = found; info != nullptr; info = info->ai_next) {
     const int error = TryListen(*info);
     if (error != 0) {
-      return absl::Status(CodeOf(error),
-                          absl::StrCat("cannot listen on ", address, ": ",
-                                       std::generic_category().message(error),
-                                       " (errno ", error, ")"));
+      return absl::Status(
+          CodeOf(error),
+          absl::StrCat("cannot listen on ", address, ": ",
+                       std::generic_category().message(error), " (errno ",
+                       error, ")",
+                       error == EADDRINUSE ? "; choose another port, or 0 for "
+                                             "a free one"
+                                           : ""));
     }
   }
   return absl::OkStatus();
