@@ -1,5 +1,6 @@
 #include "common/job_config.h"
 
+#include <cmath>
 #include <string>
 
 #include "common/status.h"
@@ -29,6 +30,31 @@ absl::Status CheckName(const std::string& name) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "name is \"", name, "\", must be 1 to 63 characters of a-z, 0-9 and -"));
+}
+
+absl::Status CheckFinite(absl::string_view field, float value) {
+  if (std::isfinite(value)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " is ", value, ", must be finite"));
+}
+
+absl::Status CheckData(const v1::Data& data) {
+  SELARI_RETURN_IF_ERROR(CheckFinite("data.shift", data.shift()));
+  SELARI_RETURN_IF_ERROR(CheckFinite("data.scale", data.scale()));
+  for (const int64_t extent : data.feature_shape()) {
+    SELARI_RETURN_IF_ERROR(
+        CheckRange("data.feature_shape", extent, 1, kNoLimit));
+  }
+  SELARI_RETURN_IF_ERROR(
+      CheckRange("data.class_count", data.class_count(), 0, 1 << 30));
+  SELARI_RETURN_IF_ERROR(CheckRange("data.train_sample_count",
+                                    data.train_sample_count(), 0, kNoLimit));
+  SELARI_RETURN_IF_ERROR(CheckRange("data.train.sample_limit",
+                                    data.train().sample_limit(), 0, kNoLimit));
+  return CheckRange("data.test.sample_limit", data.test().sample_limit(), 0,
+                    kNoLimit);
 }
 
 absl::Status CheckTraining(const v1::Training& training) {
@@ -133,6 +159,7 @@ void FillJobDefaults(v1::Job* job) {
 
 absl::Status ValidateJob(const v1::Job& job) {
   SELARI_RETURN_IF_ERROR(CheckName(job.name()));
+  SELARI_RETURN_IF_ERROR(CheckData(job.data()));
   SELARI_RETURN_IF_ERROR(CheckTraining(job.training()));
   SELARI_RETURN_IF_ERROR(CheckCluster(job.cluster()));
   SELARI_RETURN_IF_ERROR(CheckConsistency(job));

@@ -71,6 +71,33 @@ TEST(JobConfigTest, AnErrorNamesFieldValueAndRange) {
   }
 }
 
+TEST(JobConfigTest, ImpossibleDataIsRefused) {
+  struct Case {
+    const char* text;
+    const char* message;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"shift: nan", "data.shift is nan, must be finite"},
+           {"scale: -inf", "data.scale is -inf, must be finite"},
+           {"feature_shape: [8, -8]",
+            "data.feature_shape is -8, must be in [1, 4611686018427387904]"},
+           {"class_count: -1",
+            "data.class_count is -1, must be in [0, 1073741824]"},
+           {"train_sample_count: -5",
+            "data.train_sample_count is -5, must be in [0, "
+            "4611686018427387904]"},
+           {"train { sample_limit: -1 }",
+            "data.train.sample_limit is -1, must be in [0, "
+            "4611686018427387904]"},
+       }) {
+    v1::Job job = Parse(kGood);
+    v1::Data data;
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(c.text, &data));
+    job.mutable_data()->MergeFrom(data);
+    EXPECT_EQ(ValidateJob(job).message(), c.message);
+  }
+}
+
 TEST(JobConfigTest, LambIsRefusedOutsideOfSync) {
   const v1::Job job = Parse(R"pb(
     data { train { npy { features: "x.npy" labels: "y.npy" } } }
