@@ -16,6 +16,7 @@
 #include "server/coordinator/file_metadata_store.h"
 #include "server/coordinator/resume.h"
 #include "server/rpc/coordinator_service.h"
+#include "server/rpc/listen_probe.h"
 #include "server/rpc/rpc_server.h"
 #include "server/shard_control/grpc_shard_control.h"
 
@@ -109,6 +110,8 @@ absl::Status CoordinatorProcessImpl::MakeCoordinator() {
 }
 
 absl::Status CoordinatorProcessImpl::StartAll() {
+  // A port in use is the user's to mend: said before anything is touched.
+  SELARI_RETURN_IF_ERROR(ProbeListen(options_.listen_address));
   SELARI_RETURN_IF_ERROR(OpenState());
   SELARI_RETURN_IF_ERROR(MakeCoordinator());
   // Orders what was made before the calls of gRPC's threads in a way that

@@ -34,8 +34,10 @@ std::string Coordinator::DescribeWait() const {
     }
     case v1::JOB_STATE_STOPPING:
     case v1::JOB_STATE_FINISHING:
-      return absl::StrCat("saves the last checkpoint: ",
-                          orchestrator_.Describe());
+      return orchestrator_.Describe().empty()
+                 ? "saves the last checkpoint"
+                 : absl::StrCat("saves the last checkpoint: ",
+                                orchestrator_.Describe());
     default:
       return "";
   }
