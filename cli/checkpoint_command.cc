@@ -50,10 +50,14 @@ absl::Status Verify(const std::string& path) {
 
 absl::Status Save(const std::string& address) {
   const auto client = MakeGrpcCoordinatorClient({address});
-  SELARI_ASSIGN_OR_RETURN(const v1::SaveCheckpointResponse saved,
-                          client->SaveCheckpoint());
+  const absl::StatusOr<v1::SaveCheckpointResponse> saved =
+      client->SaveCheckpoint();
+  if (!saved.ok()) {
+    return Annotate(saved.status(),
+                    absl::StrCat("the coordinator at ", address));
+  }
   std::printf("step %lld  checkpoint in %s\n",
-              static_cast<long long>(saved.step()), saved.path().c_str());
+              static_cast<long long>(saved->step()), saved->path().c_str());
   return absl::OkStatus();
 }
 

@@ -53,6 +53,8 @@ absl::Status Work(const WorkerCommand& command, Signals* signals) {
   const auto coordinator = MakeGrpcCoordinatorClient({command.coordinator});
   WorkerOptions options;
   options.coordinator = coordinator.get();
+  options.coordinator_name =
+      absl::StrCat("the coordinator at ", command.coordinator);
   options.make_transport = [](const v1::ResolvedJob& job,
                               const v1::ShardMap& shard_map,
                               const WorkerIdentity& worker) {
@@ -63,7 +65,9 @@ absl::Status Work(const WorkerCommand& command, Signals* signals) {
   options.threads = command.threads;
   options.stop = signals->stop();
   options.log = PrintNote;
-  return RunWorker(options).status();
+  const absl::Status status = RunWorker(options).status();
+  // Stopped before it had joined: nobody waits for it.
+  return absl::IsCancelled(status) ? absl::OkStatus() : status;
 }
 
 }  // namespace

@@ -26,12 +26,15 @@ std::string StateName(v1::JobState state) {
 
 std::string MemberText(const v1::MemberStatus& member) {
   const bool server = member.kind() == v1::MEMBER_KIND_SERVER;
-  std::string text = absl::StrFormat(
-      "%s %d  %s, heard of %s ago", server ? "server" : "worker",
-      member.member_id(), member.alive() ? "alive" : "gone",
-      HumanSeconds(member.silent_ms() * 1e-3));
+  const std::string silent = HumanSeconds(member.silent_ms() * 1e-3);
+  std::string text =
+      absl::StrCat(server ? "server " : "worker ", member.member_id(),
+                   member.alive() ? "  alive, heard of " : "  missing for ",
+                   silent, member.alive() ? " ago" : "");
   if (server) {
-    absl::StrAppend(&text, ", at ", member.address());
+    // A server that has not joined yet has no address.
+    absl::StrAppend(&text, member.address().empty() ? "" : ", at ",
+                    member.address());
   } else {
     absl::StrAppend(&text, ", step ", member.step(),
                     member.finished() ? ", finished" : "");
@@ -90,7 +93,10 @@ absl::Status Show(const StatusCommand& command, const StopToken& stop) {
     const absl::StatusOr<v1::JobStatus> status = client->GetJobStatus();
     if (!status.ok()) {
       // A coordinator exits when its job has ended.
-      return shown ? absl::OkStatus() : status.status();
+      return shown
+                 ? absl::OkStatus()
+                 : Annotate(status.status(), absl::StrCat("the coordinator at ",
+                                                          command.coordinator));
     }
     shown = true;
     std::string text = StatusText(*status);

@@ -142,7 +142,7 @@ class WorkerRun {
 
 RetryOptions WorkerRun::Retry() const {
   RetryOptions retry;
-  retry.peer = "the coordinator";
+  retry.peer = options_.coordinator_name;
   retry.timeout_ms = options_.coordinator_timeout_ms;
   retry.clock = &clock_;
   retry.wait_ms = [this](int64_t ms) {
@@ -210,12 +210,12 @@ bool WorkerRun::OnRenewal(
   }
   if (silent_ms >= options_.coordinator_timeout_ms) {
     off_.Cancel(absl::DeadlineExceededError(
-        absl::StrCat("the coordinator did not answer for ", silent_ms / 1000,
-                     " s: ", response.status().message())));
+        absl::StrCat(options_.coordinator_name, " did not answer for ",
+                     silent_ms / 1000, " s: ", response.status().message())));
   } else if (now_ms - silence_logged_ms_ >= kWaitLogIntervalMs) {
     silence_logged_ms_ = now_ms;
-    log_(absl::StrCat("the coordinator has not answered for ", silent_ms / 1000,
-                      " s; training goes on, gives up in ",
+    log_(absl::StrCat(options_.coordinator_name, " has not answered for ",
+                      silent_ms / 1000, " s; training goes on, gives up in ",
                       (options_.coordinator_timeout_ms - silent_ms) / 1000,
                       " s"));
   }

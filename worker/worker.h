@@ -35,6 +35,8 @@ using TransportFactory =
 struct WorkerOptions {
   // Borrowed. Needed.
   CoordinatorClient* coordinator = nullptr;
+  // What messages call it, e.g. "the coordinator at 10.0.0.1:7070".
+  std::string coordinator_name = "the coordinator";
   // Needed.
   TransportFactory make_transport;
   // Folder of the job file: relative paths of the data start here.
