@@ -1,10 +1,15 @@
 #include "cli/cluster_job.h"
 
+#include <string.h>
+
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "cli/local_coordinator_client.h"
+#include "common/clock.h"
 #include "common/file_env.h"
 #include "common/posix_file_env.h"
 #include "common/status.h"
@@ -18,10 +23,25 @@ constexpr int64_t kPollMs = 50;
 // A child that fails tells the coordinator why before it exits; so long may
 // the coordinator take to end the job with that reason.
 constexpr int64_t kFailureGraceMs = 2000;
-// Children end by themselves when the job has ended; then they are killed.
-constexpr int64_t kChildExitMs = 10000;
-// Of a child's log in an error message.
+// Children end by themselves when the job has ended, but one that had not
+// joined yet hears nothing of it: then it is told to stop, and then killed.
+constexpr int64_t kChildEndMs = 3000;
+constexpr int64_t kChildStopMs = 10000;
+// Of a child's log, to find its last line.
 constexpr int64_t kLogTailBytes = 600;
+
+std::string EndText(int code) {
+  if (code > 128) {
+    return absl::StrCat("was ended by signal ", code - 128, " (",
+                        strsignal(code - 128), ")");
+  }
+  return absl::StrCat("ended with exit code ", code);
+}
+
+std::string LastLine(absl::string_view text) {
+  text = absl::StripTrailingAsciiWhitespace(text);
+  return std::string(text.substr(text.rfind('\n') + 1));
+}
 
 }  // namespace
 
@@ -73,19 +93,36 @@ absl::Status ClusterJob::CheckChildren() {
   for (const std::unique_ptr<Subprocess>& child : children_) {
     const std::optional<int> code = child->Poll();
     if (code.has_value() && *code != 0) {
+      const std::string line = LastLine(child->LogTail(kLogTailBytes));
       return absl::AbortedError(absl::StrCat(
-          child->name(), " ended with exit code ", *code, "; its log ",
-          child->log_path(), " ends with:\n", child->LogTail(kLogTailBytes)));
+          child->name(), " ", EndText(*code), "; its log ", child->log_path(),
+          line.empty() ? " is empty" : absl::StrCat(" ends with: ", line)));
     }
   }
   return absl::OkStatus();
 }
 
 absl::Status ClusterJob::WaitForChildren() {
+  const SystemClock clock;
+  const auto wait_until = [this, &clock](int64_t deadline_ms) {
+    bool all = true;
+    for (const std::unique_ptr<Subprocess>& child : children_) {
+      const int64_t left_ms = deadline_ms - clock.NowMs();
+      all &= child->WaitFor(std::max<int64_t>(0, left_ms)).has_value();
+    }
+    return all;
+  };
+  if (!wait_until(clock.NowMs() + kChildEndMs)) {
+    for (const std::unique_ptr<Subprocess>& child : children_) {
+      child->Terminate();
+    }
+    wait_until(clock.NowMs() + kChildStopMs);
+  }
   for (const std::unique_ptr<Subprocess>& child : children_) {
-    if (!child->WaitFor(kChildExitMs).has_value() && options_.log) {
+    if (!child->Poll().has_value() && options_.log) {
       options_.log(absl::StrCat(child->name(), " did not end within ",
-                                kChildExitMs, " ms and is killed"));
+                                kChildEndMs + kChildStopMs,
+                                " ms and is killed"));
     }
   }
   return CheckChildren();

@@ -124,8 +124,14 @@ absl::Status CheckSameRun(const v1::ResolvedJob& saved,
 }
 
 absl::Status ResumeRun(FileEnv& env, PreparedRun* run) {
-  SELARI_ASSIGN_OR_RETURN(run->resume_checkpoint,
-                          FindCheckpoint(env, run->output_dir));
+  const absl::StatusOr<std::string> found =
+      FindCheckpoint(env, run->output_dir);
+  if (absl::IsNotFound(found.status())) {
+    return absl::NotFoundError(absl::StrCat(found.status().message(),
+                                            "; leave out --resume to start "
+                                            "anew"));
+  }
+  SELARI_ASSIGN_OR_RETURN(run->resume_checkpoint, found);
   SELARI_ASSIGN_OR_RETURN(const v1::CheckpointManifest manifest,
                           LoadManifest(env, run->resume_checkpoint));
   run->start_step = manifest.step();

@@ -88,7 +88,10 @@ TrainSummary RunWatcher::Summary(const std::string& error,
   TrainSummary summary;
   summary.state = error.empty() ? last_.state() : v1::JOB_STATE_FAILED;
   summary.message = error.empty() ? last_.message() : error;
-  summary.steps = last_.step();
+  // What goes on is the checkpoint; a worker's report may be a step off it.
+  const bool saved_at_stop =
+      summary.state == v1::JOB_STATE_STOPPED && !last_.checkpoint().empty();
+  summary.steps = saved_at_stop ? last_.checkpoint_step() : last_.step();
   summary.digest = last_.checkpoint_digest();
   summary.checkpoint = last_.checkpoint();
   summary.output = options_.output;

@@ -98,6 +98,19 @@ TEST(RunWatcherTest, TheSummaryHoldsTheLastEvaluationAndCheckpoint) {
   EXPECT_EQ(view.evaluations.size(), 1u);
 }
 
+TEST(RunWatcherTest, AStoppedRunHasTheStepsOfItsCheckpoint) {
+  RecordingView view;
+  RunWatcher watcher({&view, nullptr, nullptr, "run", 0, 0});
+  v1::JobStatus status = Running(100, 6400);
+  status.set_state(v1::JOB_STATE_STOPPED);
+  watcher.Observe(status, 1);
+  EXPECT_EQ(watcher.Summary("", 2).steps, 100);
+  status.set_checkpoint("run/checkpoints/step-000000099");
+  status.set_checkpoint_step(99);
+  watcher.Observe(status, 3);
+  EXPECT_EQ(watcher.Summary("", 4).steps, 99);
+}
+
 TEST(RunWatcherTest, AnErrorFromOutsideMakesTheRunFailed) {
   RecordingView view;
   RunWatcher watcher({&view, nullptr, nullptr, "run", 0, 0});

@@ -61,9 +61,11 @@ std::string SummaryText(const TrainSummary& s) {
       add("result", absl::StrCat("done, ", s.steps, " steps"));
       break;
     case v1::JOB_STATE_STOPPED:
-      add("result",
-          absl::StrCat("stopped after ", s.steps,
-                       " steps; go on with --output ", s.output, " --resume"));
+      add("result", s.checkpoint.empty()
+                        ? std::string("stopped before anything was saved")
+                        : absl::StrCat("stopped after ", s.steps,
+                                       " steps; go on with --output ", s.output,
+                                       " --resume"));
       break;
     default:
       add("result",

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -163,20 +164,33 @@ absl::Status Follow(const StartedJob& job, Signals* signals, NoteQueue* notes,
   return result;
 }
 
-absl::Status Train(const TrainCommand& command, Signals* signals) {
+// Whoever reads the exit code must not take a part of the steps for all.
+absl::Status CheckWhoStopped(const TrainSummary& summary, int64_t total_steps,
+                             const Signals& signals) {
+  if (summary.state != v1::JOB_STATE_STOPPED || signals.received() != 0) {
+    return absl::OkStatus();
+  }
+  return absl::AbortedError(absl::StrCat(
+      "a member of the cluster was told to stop, so the job was stopped at "
+      "step ",
+      summary.steps, " of ", total_steps, "; add --resume to go on"));
+}
+
+// Fills `summary` once the job has begun.
+absl::Status Train(const TrainCommand& command, Signals* signals,
+                   TrainView* view, std::optional<TrainSummary>* summary) {
   const double start_seconds = NowSeconds();
   PosixFileEnv env;
   SELARI_ASSIGN_OR_RETURN(const PreparedRun run, PrepareRun(env, command.job));
   SELARI_ASSIGN_OR_RETURN(
       std::unique_ptr<RunRecorder> recorder,
       RunRecorder::Create(env, run.output_dir, run.start_step));
-  const std::unique_ptr<TrainView> view = MakeView(command.json);
   view->OnStart(run.job.job().name(), Shape(run), run.output_dir);
   NoteQueue notes;
   SELARI_ASSIGN_OR_RETURN(const StartedJob job, StartJob(run, &notes));
 
   RunWatcher::Options options;
-  options.view = view.get();
+  options.view = view;
   options.on_step = [&](const TrainProgress& p) { recorder->OnStep(p); };
   options.on_evaluation = [&](const v1::Evaluation& e) {
     recorder->OnEvaluation(e);
@@ -185,22 +199,33 @@ absl::Status Train(const TrainCommand& command, Signals* signals) {
   options.start_step = run.start_step;
   options.start_seconds = start_seconds;
   RunWatcher watcher(options);
-  const absl::Status result =
-      Follow(job, signals, &notes, view.get(), &watcher);
-  notes.ShowOn(view.get());
+  const absl::Status result = Follow(job, signals, &notes, view, &watcher);
+  notes.ShowOn(view);
   const absl::Status recorded = recorder->Close();
   if (!recorded.ok()) {
     view->OnNote(absl::StrCat("metrics are incomplete: ", recorded.message()));
   }
-  view->OnSummary(watcher.Summary(
-      result.ok() ? "" : std::string(result.message()), NowSeconds()));
-  return result;
+  *summary = watcher.Summary(result.ok() ? "" : std::string(result.message()),
+                             NowSeconds());
+  SELARI_RETURN_IF_ERROR(result);
+  return CheckWhoStopped(**summary, run.job.total_steps(), *signals);
 }
 
 }  // namespace
 
 int RunTrainCommand(const TrainCommand& command, Signals* signals) {
-  const absl::Status result = Train(command, signals);
+  const std::unique_ptr<TrainView> view = MakeView(command.json);
+  std::optional<TrainSummary> summary;
+  const absl::Status result = Train(command, signals, view.get(), &summary);
+  if (command.json && !summary.has_value()) {
+    // Programs wait for it, also when the job never began.
+    summary.emplace();
+    summary->state = v1::JOB_STATE_FAILED;
+    summary->message = std::string(result.message());
+  }
+  if (summary.has_value()) {
+    view->OnSummary(*summary);
+  }
   if (!result.ok()) {
     PrintError(result);
     return ExitCodeOf(result);

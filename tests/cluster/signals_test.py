@@ -37,9 +37,21 @@ class SignalsTest(unittest.TestCase):
         result = harness.finish(process)
         self.assertEqual(result.code, 128 + number, str(result))
         self.assertEqual(result.summary["state"], "stopped")
+        self.assertTrue(result.summary["checkpoint"].endswith(
+            f"step-{result.summary['steps']:09}"), result.summary)
         for child in children:
             self.assertFalse(harness.alive(child), child)
         return result.summary
+
+    def test_sigterm_of_a_member_stops_the_job_and_is_told(self):
+        process = self.start("--servers", 1, "--workers", 2)
+        self.read_until(process, "progress")
+        worker = sorted(harness.children_of(process.pid))[-1]
+        os.kill(worker, signal.SIGTERM)
+        result = harness.finish(process)
+        self.assertEqual(result.code, 1, str(result))
+        self.assertEqual(result.summary["state"], "stopped")
+        self.assertIn(f"step {result.summary['steps']} of 20000", result.stderr)
 
     def test_ctrl_c_in_a_cluster_saves_and_the_rest_gives_the_same_bits(self):
         summary = self.stop_in_training(signal.SIGINT, "--servers", 2,
@@ -66,6 +78,7 @@ class SignalsTest(unittest.TestCase):
             process.send_signal(signal.SIGTERM)
             result = harness.finish(process)
             self.assertIn(result.code, [1, 128 + signal.SIGTERM], str(result))
+            self.assertNotIn("is killed", result.stdout)
             left = list((self.folder / "out").glob("checkpoints/.tmp*"))
             self.assertEqual(left, [])
             self.folder = harness.scratch("signals")
@@ -93,7 +106,8 @@ class SignalsTest(unittest.TestCase):
         os.kill(children[-1], signal.SIGKILL)
         result = harness.finish(process)
         self.assertEqual(result.code, 1, str(result))
-        self.assertIn("worker-1", result.stderr)
+        self.assertIn("worker-1 was ended by signal 9 (Killed)", result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()), 1, str(result))
         for child in children:
             self.assertFalse(harness.alive(child), child)
 
