@@ -1,6 +1,9 @@
 // `selari export`.
 
 #include <cstdio>
+#include <filesystem>
+#include <string>
+#include <system_error>
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -15,7 +18,22 @@
 namespace selari {
 namespace {
 
+// The finished file takes the place of what is at `path`: not of a device or
+// a folder.
+absl::Status CheckOutput(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status status =
+      std::filesystem::status(path, error);
+  if (std::filesystem::exists(status) &&
+      !std::filesystem::is_regular_file(status)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--output ", path, " is no regular file; name a file to be written"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Export(const ExportCommand& command) {
+  SELARI_RETURN_IF_ERROR(CheckOutput(command.output));
   PosixFileEnv env;
   SELARI_ASSIGN_OR_RETURN(const std::string dir,
                           FindCheckpoint(env, command.path));

@@ -5,7 +5,6 @@
 #include <fstream>
 #include <limits>
 #include <optional>
-#include <sstream>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -27,6 +26,9 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 using google::protobuf::TextFormat;
+
+// Keeps a wrong path from filling the memory.
+constexpr size_t kJobBytesMax = size_t{1} << 22;
 
 // Keeps the first error; later ones tend to follow from it.
 class FirstError : public google::protobuf::io::ErrorCollector {
@@ -229,13 +231,20 @@ absl::StatusOr<v1::Job> LoadJobFile(const std::string& path) {
     return error == EACCES ? absl::PermissionDeniedError(message)
                            : absl::NotFoundError(message);
   }
-  std::stringstream text;
-  text << file.rdbuf();
-  if (text.fail()) {
+  // A pipe is welcome, so there is no size to look at first.
+  std::string text(kJobBytesMax + 1, '\0');
+  file.read(&text[0], static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(file.gcount()));
+  if (text.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("the job file ", path, " is empty or a folder"));
   }
-  return ParseJob(text.str(), path);
+  if (text.size() > kJobBytesMax) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the job file ", path, " is longer than ", kJobBytesMax,
+                     " bytes; is it a job file?"));
+  }
+  return ParseJob(text, path);
 }
 
 absl::Status SetJobField(absl::string_view assignment, v1::Job* job) {

@@ -38,6 +38,13 @@ TEST(JobFileTest, AMissingFileIsNamed) {
             absl::string_view::npos);
 }
 
+TEST(JobFileTest, AFileWithoutEndIsNotAJobFile) {
+  const absl::Status status = LoadJobFile("/dev/zero").status();
+  EXPECT_NE(status.message().find("/dev/zero is longer than 4194304 bytes"),
+            std::string::npos)
+      << status;
+}
+
 TEST(JobFileTest, AFolderIsNotAJobFile) { EXPECT_FALSE(LoadJobFile("/").ok()); }
 
 TEST(JobFileTest, SetChangesScalarsStringsEnumsAndEntries) {

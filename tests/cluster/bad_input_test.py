@@ -66,6 +66,25 @@ class BadInputTest(unittest.TestCase):
         self.assertEqual(result.code, 2, str(result))
         self.assertIn("--serverz", result.stderr)
 
+    def test_json_ends_with_a_summary_also_when_nothing_began(self):
+        result = harness.run("train", self.job, "--json", "--output",
+                             self.folder / "out", "--set",
+                             "data.train.idx.labels=nowhere.idx")
+        self.assertEqual(result.code, 1, str(result))
+        self.assertEqual(result.summary["state"], "failed")
+        self.assertIn("nowhere.idx", result.summary["message"])
+
+    def test_export_replaces_files_only(self):
+        harness.train(self.job, self.folder / "out", "--centralised")
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        for output in [pipe, self.folder]:
+            result = harness.run("export", self.folder / "out", "--output",
+                                 output)
+            self.assertEqual(result.code, 2, str(result))
+            self.assertIn(f"{output} is no regular file", result.stderr)
+        self.assertTrue(pipe.is_fifo())
+
     # The data.
 
     def test_data_that_is_missing(self):
@@ -114,7 +133,7 @@ class BadInputTest(unittest.TestCase):
 
     def test_resume_without_a_checkpoint(self):
         (self.folder / "out").mkdir()
-        self.refused(["checkpoint"], "--resume", code=1)
+        self.refused(["checkpoint", "leave out --resume"], "--resume", code=1)
 
     def test_resume_of_another_model(self):
         harness.train(self.job, self.folder / "out", "--centralised")
@@ -163,6 +182,7 @@ class BadInputTest(unittest.TestCase):
                                  self.folder / "out")
         self.assertNotEqual(result.code, 0, str(result))
         self.assertIn(address, result.stderr)
+        self.assertEqual(len(result.stderr.splitlines()), 1, str(result))
 
     def test_two_servers_with_one_id_and_a_missing_server(self):
         address = f"127.0.0.1:{free_port()}"
@@ -197,6 +217,25 @@ class BadInputTest(unittest.TestCase):
                            "the name of who is missing", seconds=8)
         server.terminate()
         self.assertEqual(server.wait(20), 0)
+
+    def test_a_worker_without_a_coordinator_ends_well_when_told(self):
+        address = f"127.0.0.1:{free_port()}"
+        log = self.folder / "worker.log"
+        with open(log, "w") as stderr:
+            worker = subprocess.Popen(
+                [harness.BINARY, "worker", "--coordinator", address],
+                stderr=stderr)
+        harness.wait_until(lambda: address in log.read_text(),
+                           "the name of who is missing", seconds=8)
+        worker.terminate()
+        self.assertEqual(worker.wait(20), 0, log.read_text())
+
+    def test_who_asks_a_coordinator_that_is_not_there(self):
+        address = f"127.0.0.1:{free_port()}"
+        for command in [["status"], ["checkpoint", "save"]]:
+            result = harness.run(*command, "--coordinator", address)
+            self.assertEqual(result.code, 3, str(result))
+            self.assertIn(f"the coordinator at {address}", result.stderr)
 
     # The disk.
 
