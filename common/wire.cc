@@ -209,6 +209,10 @@ struct TensorBytes {
 
 }  // namespace
 
+grpc::ByteBuffer EncodeHeartbeat() {
+  return EncodeMessage(v1::StreamParametersRequest());
+}
+
 grpc::ByteBuffer EncodeHello(const StreamHello& hello) {
   v1::StreamParametersRequest message;
   message.mutable_hello()->set_job_id(hello.job_id);

@@ -39,6 +39,9 @@ struct StreamHelloReply {
   int64_t window_bytes = 0;
 };
 
+// A request frame that asks for nothing.
+grpc::ByteBuffer EncodeHeartbeat();
+
 grpc::ByteBuffer EncodeHello(const StreamHello& hello);
 grpc::ByteBuffer EncodeHelloReply(const StreamHelloReply& reply);
 

@@ -146,6 +146,13 @@ TEST(WireTest, HellosSurviveTheRoundTrip) {
   EXPECT_EQ(reply->hello->window_bytes, 4096);
 }
 
+TEST(WireTest, HeartbeatAsksForNothing) {
+  const auto frame = DecodeRequests(EncodeHeartbeat());
+  ASSERT_TRUE(frame.ok()) << frame.status();
+  EXPECT_FALSE(frame->hello.has_value());
+  EXPECT_TRUE(frame->requests.empty());
+}
+
 TEST(WireTest, TensorsAreSentByReferenceAndReleased) {
   FloatSlice floats = MakeFloats(4096, 0);
   const std::weak_ptr<const void> alive = floats.owner;

@@ -43,6 +43,13 @@ void ClientStream::Send(std::vector<ShardRequest> requests) {
   }
 }
 
+void ClientStream::SendHeartbeat() {
+  MutexLock lock(&mu_);
+  if (!ended_ && !writing_) {
+    Write(EncodeHeartbeat());
+  }
+}
+
 void ClientStream::Cancel() { context_.TryCancel(); }
 
 int64_t ClientStream::bytes_sent() const {

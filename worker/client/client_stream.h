@@ -49,6 +49,8 @@ class ClientStream final
 
   // Queues requests behind those before. Dropped when the call is over.
   void Send(std::vector<ShardRequest> requests);
+  // Sends an empty frame unless something else is being sent.
+  void SendHeartbeat();
   // Breaks the call off; OnEnd follows.
   void Cancel();
 

@@ -213,7 +213,7 @@ int64_t GrpcTransport::Look(int64_t now_ms) {
   }
   if (away_since_ms == kNever) {
     next_report_ms_ = 0;
-    return kNever;
+    return next_ms;
   }
   if (now_ms >= gives_up_ms) {
     Fail(absl::UnavailableError(Missing(now_ms, gives_up_ms)));

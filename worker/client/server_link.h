@@ -63,8 +63,8 @@ class ServerLink final : private ClientStream::Owner {
   // REQUIRES: Stop was called.
   ~ServerLink() override = default;
 
-  // Opens a stream if one is due. Returns when (Clock::NowMs) to call again
-  // unless the state changes before.
+  // Opens a stream if one is due, or keeps an open one awake. Returns when
+  // (Clock::NowMs) to call again unless the state changes before.
   int64_t Tick();
 
   // See ShardTransport. Requests for this link's shards only.
