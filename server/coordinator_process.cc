@@ -47,6 +47,7 @@ class CoordinatorProcessImpl final : public CoordinatorProcess {
  private:
   absl::Status OpenState();
   absl::Status MakeCoordinator();
+  void WaitForMembers();
   void Shutdown();
   bool ended() const {
     const v1::JobState state = coordinator_->state();
@@ -145,12 +146,25 @@ absl::Status CoordinatorProcessImpl::Wait(const StopToken* stop) {
     }
     end_.WaitForMs(kPollMs);
   }
-  const int64_t told_by_ms = clock_.NowMs() + options_.end_timeout_ms;
-  while (!coordinator_->members_know_the_end() && clock_.NowMs() < told_by_ms) {
-    end_.WaitForMs(kPollMs);
-  }
+  WaitForMembers();
   Shutdown();
   return coordinator_->result();
+}
+
+// Without their coordinator, members would wait for it.
+void CoordinatorProcessImpl::WaitForMembers() {
+  const int64_t ended_ms = clock_.NowMs();
+  while (true) {
+    const int64_t elapsed_ms = clock_.NowMs() - ended_ms;
+    const bool all_know = coordinator_->members_know_the_end() ||
+                          elapsed_ms >= options_.end_timeout_ms;
+    const bool all_came = coordinator_->all_members_came() ||
+                          elapsed_ms >= options_.late_member_timeout_ms;
+    if (all_know && all_came) {
+      return;
+    }
+    end_.WaitForMs(kPollMs);
+  }
 }
 
 // The coordinator stays, for those who ask it in this process.

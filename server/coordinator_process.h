@@ -39,6 +39,9 @@ struct CoordinatorProcessOptions {
   std::string program_version;
   // How long members may take to hear that the job has ended. > 0.
   int64_t end_timeout_ms = 5'000;
+  // A job may end before all of its members have joined: how long those that
+  // are just starting may still come to hear of it. >= 0.
+  int64_t late_member_timeout_ms = 2'000;
   // As in ServerOptions.
   std::function<void(absl::string_view)> log;
 };

@@ -106,6 +106,9 @@ class Coordinator {
   // True when the job has ended, every live server has heard of it and every
   // worker has left: nobody will call any more.
   bool members_know_the_end() const;
+  // True when every server, and every worker that the job needs, has joined
+  // at some time.
+  bool all_members_came() const;
   // Of a job that has ended: OK for DONE and STOPPED, otherwise why it failed.
   absl::Status result() const;
 

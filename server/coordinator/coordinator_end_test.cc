@@ -110,6 +110,8 @@ TEST_F(CoordinatorEndTest, StopBeforeTheStartSavesNothing) {
   coordinator_->StopJob([&](auto response) { stopped = response; });
   Run();
   EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_STOPPED);
+  EXPECT_TRUE(coordinator_->members_know_the_end());
+  EXPECT_FALSE(coordinator_->all_members_came());
   ASSERT_TRUE(stopped.has_value() && stopped->ok());
   EXPECT_EQ((*stopped)->path(), "");
 }

@@ -1,5 +1,7 @@
 // The reading half of Coordinator: what it answers about itself.
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/wait_text.h"
@@ -115,6 +117,16 @@ bool Coordinator::members_know_the_end() const {
     }
   }
   return true;
+}
+
+bool Coordinator::all_members_came() const {
+  MutexLock lock(&mu_);
+  const auto came = [](const Member& member) { return member.ever_joined(); };
+  const auto& servers = membership_.members(v1::MEMBER_KIND_SERVER);
+  const auto& workers = membership_.members(v1::MEMBER_KIND_WORKER);
+  return std::all_of(servers.begin(), servers.end(), came) &&
+         (!needs_workers() ||
+          std::all_of(workers.begin(), workers.end(), came));
 }
 
 absl::Status Coordinator::result() const {

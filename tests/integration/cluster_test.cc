@@ -128,6 +128,9 @@ class ClusterTest : public ::testing::Test {
     options.job = Resolve(shape);
     options.output_dir = NewOutputDir();
     options.resume_checkpoint = resume;
+    // Members of a job that is stopped at once hear of it however slowly they
+    // start.
+    options.late_member_timeout_ms = 60'000;
     options.log = [](absl::string_view) {};
     auto process = CoordinatorProcess::Start(options);
     if (!process.ok()) {
