@@ -8,7 +8,7 @@
 # Ends with 1 if anything was found.
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 
-require_packages build lint
+require_packages build test lint
 findings=0
 sources=("$@")
 cd "$SELARI_ROOT"
@@ -24,7 +24,6 @@ check_layout() {
 
 check_protos() {
   local venv release
-  require_packages test
   venv=$("$SELARI_ROOT/tools/venv.sh")
   "$venv/bin/buf" lint proto || return 1
   release=$(git tag --list 'v*' --sort=-version:refname 2>/dev/null | head -n1)
