@@ -288,6 +288,7 @@ absl::Status ServerRun::Run() {
     status = Listen(job->job());
   }
   if (status.ok()) {
+    registration_.set_job_id(job->job().job_id());
     status = Register();
   }
   if (status.ok()) {

@@ -141,11 +141,22 @@ absl::Status Coordinator::CheckInstructionSet(v1::InstructionSet level,
       ErrorReason::kInstructionSet);
 }
 
+absl::Status Coordinator::CheckJob(absl::string_view name,
+                                   const std::string& job_id) const {
+  if (job_id.empty() || job_id == options_.job.job_id()) {
+    return absl::OkStatus();
+  }
+  return WithReason(absl::FailedPreconditionError(absl::StrCat(
+                        name, " belongs to job ", job_id,
+                        ", this coordinator runs job ", options_.job.job_id())),
+                    ErrorReason::kWrongJob);
+}
+
 absl::StatusOr<v1::RegisterServerResponse> Coordinator::RegisterServer(
     const v1::RegisterServerRequest& request) {
-  SELARI_RETURN_IF_ERROR(
-      CheckInstructionSet(request.instruction_set(),
-                          absl::StrCat("the server at ", request.address())));
+  const std::string name = absl::StrCat("the server at ", request.address());
+  SELARI_RETURN_IF_ERROR(CheckJob(name, request.job_id()));
+  SELARI_RETURN_IF_ERROR(CheckInstructionSet(request.instruction_set(), name));
   MutexLock lock(&mu_);
   const absl::StatusOr<int32_t> id = membership_.Join(
       v1::MEMBER_KIND_SERVER,
@@ -158,7 +169,8 @@ absl::StatusOr<v1::RegisterServerResponse> Coordinator::RegisterServer(
   Log(absl::StrCat("server ", *id, " joined at ", request.address()));
   if (shard_map_.version() > 0 && !ended() &&
       shard_map_.servers(*id).incarnation() != request.incarnation()) {
-    FailLostServer(membership_.members(v1::MEMBER_KIND_SERVER)[*id]);
+    FailLostServer(membership_.members(v1::MEMBER_KIND_SERVER)[*id],
+                   "came back with an empty memory");
   }
   MaybeInitialize();
   v1::RegisterServerResponse response;
@@ -174,13 +186,7 @@ absl::Status Coordinator::CheckWorker(
       request.worker_id() >= 0
           ? MemberName(v1::MEMBER_KIND_WORKER, request.worker_id())
           : "the worker";
-  if (!request.job_id().empty() && request.job_id() != options_.job.job_id()) {
-    return WithReason(
-        absl::FailedPreconditionError(absl::StrCat(
-            name, " belongs to job ", request.job_id(),
-            ", this coordinator runs job ", options_.job.job_id())),
-        ErrorReason::kWrongJob);
-  }
+  SELARI_RETURN_IF_ERROR(CheckJob(name, request.job_id()));
   if (request.train_sample_count() != options_.job.train_sample_count()) {
     return absl::FailedPreconditionError(absl::StrCat(
         name, " sees ", request.train_sample_count(),
@@ -385,17 +391,19 @@ void Coordinator::OnLeaseEnded(const Member& member) {
   Log(absl::StrCat(MemberName(member.kind, member.id), " was not heard of for ",
                    cluster_.lease_ms(), " ms"));
   if (member.kind == v1::MEMBER_KIND_SERVER && shard_map_.version() > 0) {
-    FailLostServer(member);
+    FailLostServer(member, absl::StrCat("was not heard of for ",
+                                        cluster_.lease_ms(), " ms"));
   }
 }
 
-void Coordinator::FailLostServer(const Member& server) {
+void Coordinator::FailLostServer(const Member& server, absl::string_view how) {
   const std::string from = newest_.path.empty()
-                               ? "there is no checkpoint to go on from"
+                               ? "there is no checkpoint to go on from, "
+                                 "set checkpointing.every_steps"
                                : absl::StrCat("go on from checkpoint ",
                                               newest_.path, " with --resume");
-  Fail(absl::AbortedError(
-      absl::StrCat("server ", server.id, " lost its shards; ", from)));
+  Fail(absl::AbortedError(absl::StrCat("server ", server.id, " ", how,
+                                       " and lost its shards; ", from)));
 }
 
 bool Coordinator::needs_workers() const {

@@ -128,6 +128,9 @@ class Coordinator {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void PersistStatus() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // `job_id` is what the member was given; empty: it takes any job.
+  absl::Status CheckJob(absl::string_view name,
+                        const std::string& job_id) const;
   absl::Status CheckInstructionSet(v1::InstructionSet level,
                                    absl::string_view member) const;
   absl::Status CheckWorker(const v1::RegisterWorkerRequest& request) const;
@@ -135,7 +138,8 @@ class Coordinator {
   void AssignShards(size_t server) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnAssigned(size_t server, const absl::Status& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void FailLostServer(const Member& server) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void FailLostServer(const Member& server, absl::string_view how)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnLeaseEnded(const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void GiveUpIfTooLate(v1::MemberKind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Whether the job cannot go on without a worker that registers.

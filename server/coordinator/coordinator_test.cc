@@ -77,6 +77,23 @@ TEST_F(CoordinatorTest, WorkerOfAnotherJobIsRefused) {
   EXPECT_EQ(ReasonOf(status), ErrorReason::kWrongJob);
 }
 
+TEST_F(CoordinatorTest, ServerOfAnotherJobIsRefusedAndTakesNoPlace) {
+  Start();
+  v1::RegisterServerRequest request;
+  request.set_server_id(0);
+  request.set_incarnation(99);
+  request.set_address("10.0.0.9:7071");
+  request.set_instruction_set(v1::INSTRUCTION_SET_LEVEL3);
+  request.set_job_id("k");
+  const absl::Status status = coordinator_->RegisterServer(request).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(ReasonOf(status), ErrorReason::kWrongJob);
+  EXPECT_EQ(status.message(),
+            "the server at 10.0.0.9:7071 belongs to job k, this coordinator "
+            "runs job j");
+  EXPECT_TRUE(JoinServer(0, 100).ok());
+}
+
 TEST_F(CoordinatorTest, WorkerWithOtherDataIsRefused) {
   Start();
   v1::RegisterWorkerRequest request = WorkerRequest(1);
@@ -172,7 +189,7 @@ TEST_F(CoordinatorTest, SilentServerFailsTheJobNamingTheCheckpoint) {
   ASSERT_TRUE(Renew(v1::MEMBER_KIND_SERVER, 0).ok());
   AdvanceMs(5000);
   EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_FAILED);
-  EXPECT_THAT(Message(), HasSubstr("server 1 lost its shards; go on from "
+  EXPECT_THAT(Message(), HasSubstr("and lost its shards; go on from "
                                    "checkpoint /out/step-40"));
 }
 

@@ -206,6 +206,30 @@ class BadInputTest(unittest.TestCase):
         self.assertIn("server 1", result.stderr)
         harness.finish(first)
 
+    def test_servers_of_an_earlier_run_do_not_harm_the_next(self):
+        address = f"127.0.0.1:{free_port()}"
+        shape = ["coordinator", self.job, "--servers", 1, "--workers", 1,
+                 "--listen", address, "--output", self.folder / "out"]
+        first = harness.start(*shape)
+        left = harness.start("server", "--coordinator", address)
+
+        def joined():
+            result = harness.run("status", "--coordinator", address)
+            return "server 0  alive" in result.stdout
+        harness.wait_until(joined, "server 0 to join")
+        first.kill()
+        harness.finish(first)
+        second = harness.start(*shape)
+        refused = harness.finish(left)
+        self.assertEqual(refused.code, 1, str(refused))
+        self.assertIn("this coordinator runs job", refused.stderr)
+        members = [harness.start("server", "--coordinator", address),
+                   harness.start("worker", "--coordinator", address,
+                                 "--data-folder", self.folder)]
+        for process in [second, *members]:
+            result = harness.finish(process)
+            self.assertEqual(result.code, 0, str(result))
+
     def test_a_server_without_a_coordinator_says_so_within_seconds(self):
         address = f"127.0.0.1:{free_port()}"
         log = self.folder / "server.log"
