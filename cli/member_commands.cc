@@ -58,7 +58,10 @@ absl::Status Work(const WorkerCommand& command, Signals* signals) {
   options.make_transport = [](const v1::ResolvedJob& job,
                               const v1::ShardMap& shard_map,
                               const WorkerIdentity& worker) {
-    return MakeGrpcTransport(job, shard_map, worker);
+    GrpcTransportOptions transport;
+    transport.give_up_ms = int64_t{1000} * job.job().cluster().join_timeout_s();
+    transport.on_waiting = PrintNote;
+    return MakeGrpcTransport(job, shard_map, worker, transport);
   };
   options.base_dir = command.data_folder;
   options.worker_id = command.id;
