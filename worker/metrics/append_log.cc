@@ -27,7 +27,7 @@ absl::Status AppendLog::Append(absl::string_view record) {
 
 absl::Status AppendLog::Sync() {
   SELARI_RETURN_IF_ERROR(WritePending());
-  const absl::Status status = file_->Sync();
+  absl::Status status = file_->Sync();
   if (!status.ok()) {
     file_.reset();
   }
@@ -38,7 +38,7 @@ absl::Status AppendLog::WritePending() {
   if (file_ == nullptr) {
     SELARI_ASSIGN_OR_RETURN(file_, env_.OpenForAppend(path_));
     // A torn record would end the file for most readers.
-    const absl::Status cut = env_.Truncate(path_, written_bytes_);
+    absl::Status cut = env_.Truncate(path_, written_bytes_);
     if (!cut.ok()) {
       file_.reset();
       return cut;
@@ -47,7 +47,7 @@ absl::Status AppendLog::WritePending() {
   if (pending_.empty()) {
     return absl::OkStatus();
   }
-  const absl::Status status = file_->Append(pending_);
+  absl::Status status = file_->Append(pending_);
   if (!status.ok()) {
     file_.reset();
     return status;

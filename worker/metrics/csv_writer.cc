@@ -33,7 +33,7 @@ std::string HeaderLine(const CsvWriter::Options& options) {
 // The shortest of the usual texts that reads back as the same double.
 std::string NumberText(double value) {
   for (int digits = 6; digits < 17; ++digits) {
-    const std::string text = absl::StrFormat("%.*g", digits, value);
+    std::string text = absl::StrFormat("%.*g", digits, value);
     double read = 0;
     if (absl::SimpleAtod(text, &read) && read == value) {
       return text;
