@@ -125,7 +125,9 @@ def compare(name, arguments):
     }
     rates = {way: [] for way in ["PyTorch eager", *shapes]}
     wire = {}
-    for _ in range(arguments.repeats):
+    for repeat in range(arguments.repeats):
+        print(f"{name}: run {repeat + 1} of {arguments.repeats}",
+              file=sys.stderr, flush=True)
         output = subprocess.run(
             [sys.executable, __file__, arguments.binary, "--pytorch", name,
              "--steps", str(steps), "--threads", str(arguments.threads)],
