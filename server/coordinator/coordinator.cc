@@ -269,6 +269,11 @@ v1::GetJobResponse Coordinator::GetJob() const {
 
 absl::StatusOr<v1::ReportProgressResponse> Coordinator::ReportProgress(
     const v1::ReportProgressRequest& request) {
+  if (request.step() < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("worker ", request.worker_id(), " reports step ",
+                     request.step(), ", must be in [0, 2^63)"));
+  }
   MutexLock lock(&mu_);
   SELARI_RETURN_IF_ERROR(
       membership_.Renew(v1::MEMBER_KIND_WORKER, request.worker_id(),

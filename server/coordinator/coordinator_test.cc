@@ -193,6 +193,15 @@ TEST_F(CoordinatorTest, SilentServerFailsTheJobNamingTheCheckpoint) {
                                    "checkpoint /out/step-40"));
 }
 
+TEST_F(CoordinatorTest, ANegativeStepIsRefused) {
+  StartRunning();
+  v1::ReportProgressRequest report = Report(1);
+  report.set_step(-3);
+  const absl::Status status = coordinator_->ReportProgress(report).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(), "worker 1 reports step -3, must be in [0, 2^63)");
+}
+
 TEST_F(CoordinatorTest, ErrorOfAWorkerEndsTheJob) {
   StartRunning();
   v1::ReportProgressRequest report = Report(1);

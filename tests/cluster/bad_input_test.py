@@ -131,6 +131,20 @@ class BadInputTest(unittest.TestCase):
         harness.train(self.job, self.folder / "out", "--centralised")
         self.refused(["out", "step 24", "--resume"], code=1)
 
+    def test_output_of_a_run_that_is_under_way(self):
+        first = harness.start("train", self.job, "--output",
+                              self.folder / "out", "--centralised", "--steps",
+                              1000000, "--json")
+        metrics = self.folder / "out" / "metrics.csv"
+        harness.wait_until(
+            lambda: metrics.exists() and metrics.read_text().count("\n") > 3,
+            "three rows of metrics")
+        recorded = metrics.read_text()
+        self.refused(["another process", str(first.pid)], code=1)
+        first.terminate()
+        self.assertEqual(harness.finish(first).code, 128 + 15)
+        self.assertTrue(metrics.read_text().startswith(recorded))
+
     def test_resume_without_a_checkpoint(self):
         (self.folder / "out").mkdir()
         self.refused(["checkpoint", "leave out --resume"], "--resume", code=1)
