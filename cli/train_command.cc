@@ -182,12 +182,14 @@ absl::Status Train(const TrainCommand& command, Signals* signals,
   const double start_seconds = NowSeconds();
   PosixFileEnv env;
   SELARI_ASSIGN_OR_RETURN(const PreparedRun run, PrepareRun(env, command.job));
-  SELARI_ASSIGN_OR_RETURN(
-      std::unique_ptr<RunRecorder> recorder,
-      RunRecorder::Create(env, run.output_dir, run.start_step));
   view->OnStart(run.job.job().name(), Shape(run), run.output_dir);
   NoteQueue notes;
   SELARI_ASSIGN_OR_RETURN(const StartedJob job, StartJob(run, &notes));
+  // The job holds the folder's lock now: before, the metrics could be those of
+  // another run that is under way.
+  SELARI_ASSIGN_OR_RETURN(
+      std::unique_ptr<RunRecorder> recorder,
+      RunRecorder::Create(env, run.output_dir, run.start_step));
 
   RunWatcher::Options options;
   options.view = view;
