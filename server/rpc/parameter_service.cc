@@ -61,9 +61,9 @@ ParameterService::StreamParameters(grpc::CallbackServerContext* context) {
 }
 
 grpc::ServerUnaryReactor* ParameterService::ListTensors(
-    grpc::CallbackServerContext* context, const v1::ListTensorsRequest*,
+    grpc::CallbackServerContext* context, const v1::ListTensorsRequest* request,
     v1::ListTensorsResponse* response) {
-  return FinishWith(context, selari::ListTensors(*host_, response));
+  return FinishWith(context, selari::ListTensors(*host_, *request, response));
 }
 
 grpc::ServerUnaryReactor* ParameterService::GetTensor(

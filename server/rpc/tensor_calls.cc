@@ -5,6 +5,7 @@
 #include <utility>
 #include <variant>
 
+#include "absl/strings/numbers.h"
 #include "common/status.h"
 #include "common/wire_proto.h"
 #include "server/rpc/hello_check.h"
@@ -14,6 +15,9 @@ namespace {
 
 // 2 MiB of floats: half of what a client takes in one message by default.
 constexpr int64_t kPullCountMax = 524288;
+// Some 24 bytes each: less than half of the same. Tensors without many chunks
+// are bounded by it too, as each has one.
+constexpr size_t kPageChunksMax = 65536;
 
 absl::StatusOr<std::shared_ptr<const ShardJob>> JobOf(const ShardHost& host) {
   auto job = host.job();
@@ -64,12 +68,30 @@ void Describe(const ShardJob& job, const Hosting& hosting, int32_t tensor,
 }  // namespace
 
 absl::Status ListTensors(const ShardHost& host,
+                         const v1::ListTensorsRequest& request,
                          v1::ListTensorsResponse* response) {
   SELARI_ASSIGN_OR_RETURN(const auto job, JobOf(host));
+  const int32_t tensor_count = job->layout.tensor_count();
+  int32_t tensor = 0;
+  if (!request.page_token().empty() &&
+      (!absl::SimpleAtoi(request.page_token(), &tensor) || tensor < 0 ||
+       tensor >= tensor_count)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("page_token is no next_page_token of this job"));
+  }
   response->set_job_id(job->resolved.job_id());
   const Hosting hosting(host);
-  for (int32_t i = 0; i < job->layout.tensor_count(); ++i) {
-    Describe(*job, hosting, i, response->add_tensors());
+  size_t chunk_count = 0;
+  while (tensor < tensor_count) {
+    const size_t of_tensor = job->layout.ChunksOfTensor(tensor).size();
+    if (response->tensors_size() > 0 &&
+        chunk_count + of_tensor > kPageChunksMax) {
+      response->set_next_page_token(absl::StrCat(tensor));
+      break;
+    }
+    Describe(*job, hosting, tensor, response->add_tensors());
+    chunk_count += of_tensor;
+    ++tensor;
   }
   return absl::OkStatus();
 }

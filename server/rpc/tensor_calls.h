@@ -21,6 +21,7 @@ namespace selari {
 
 // Errors are those that the proto documents for each call.
 absl::Status ListTensors(const ShardHost& host,
+                         const v1::ListTensorsRequest& request,
                          v1::ListTensorsResponse* response);
 absl::Status GetTensor(const ShardHost& host, const std::string& name,
                        v1::GetTensorResponse* response);
