@@ -12,6 +12,7 @@
 #include "common/error_reason.h"
 #include "common/incarnation.h"
 #include "common/isa.h"
+#include "common/job_reduction.h"
 #include "common/job_stopper.h"
 #include "common/lease_keeper.h"
 #include "common/log_line.h"
@@ -44,11 +45,6 @@ struct Work {
   ModelPlan plan;
   DataSplits data;
 };
-
-bool IsSync(const v1::Job& job) {
-  return job.consistency().mode() == v1::CONSISTENCY_SYNC ||
-         job.consistency().mode() == v1::CONSISTENCY_UNSPECIFIED;
-}
 
 int32_t ThreadCount(int32_t asked_for, const v1::Job& job) {
   if (asked_for > 0) {
