@@ -15,10 +15,8 @@
 #include "common/log_line.h"
 #include "common/posix_file_env.h"
 #include "common/status.h"
-#include "server/checkpoint/checkpoint_path.h"
 #include "server/coordinator/coordinator.h"
-#include "server/coordinator/file_checkpoint_store.h"
-#include "server/coordinator/file_metadata_store.h"
+#include "server/coordinator/coordinator_stores.h"
 #include "server/coordinator/resume.h"
 #include "server/shard/shard_host.h"
 #include "server/shard_control/local_shard_control.h"
@@ -61,7 +59,6 @@ class CentralisedJobImpl final : public CentralisedJob {
   absl::Status Wait(const StopToken* stop) override;
 
  private:
-  absl::Status OpenState();
   absl::Status MakeCoordinator();
   std::unique_ptr<ShardControl> MakeControl();
   absl::Status RegisterServer();
@@ -80,8 +77,7 @@ class CentralisedJobImpl final : public CentralisedJob {
   const uint64_t incarnation_;
   const SystemClock clock_;
   PosixFileEnv file_env_;
-  std::unique_ptr<MetadataStore> metadata_;
-  std::unique_ptr<CheckpointStore> checkpoints_;
+  CoordinatorStores stores_;
   std::unique_ptr<ShardHost> host_;
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<CoordinatorClient> client_;
@@ -90,21 +86,6 @@ class CentralisedJobImpl final : public CentralisedJob {
   std::thread ticker_;
   std::thread worker_;
 };
-
-absl::Status CentralisedJobImpl::OpenState() {
-  SELARI_ASSIGN_OR_RETURN(
-      metadata_, FileMetadataStore::Open(
-                     &file_env_, JoinPath(options_.output_dir, "coordinator")));
-  FileCheckpointStore::Options checkpoints;
-  checkpoints.checkpoints_dir = CheckpointsDir(options_.output_dir);
-  checkpoints.life = absl::StrCat(absl::Hex(incarnation_));
-  checkpoints.program_version = options_.program_version;
-  checkpoints.log = log_;
-  SELARI_ASSIGN_OR_RETURN(
-      checkpoints_,
-      FileCheckpointStore::Open(file_env_, clock_, std::move(checkpoints)));
-  return absl::OkStatus();
-}
 
 std::unique_ptr<ShardControl> CentralisedJobImpl::MakeControl() {
   LocalShardControl::Options options;
@@ -128,8 +109,8 @@ absl::Status CentralisedJobImpl::MakeCoordinator() {
   }
   Coordinator::Environment environment;
   environment.clock = &clock_;
-  environment.metadata = metadata_.get();
-  environment.checkpoints = checkpoints_.get();
+  environment.metadata = stores_.metadata.get();
+  environment.checkpoints = stores_.checkpoints.get();
   environment.make_control = [this](const v1::ServerEntry&) {
     return MakeControl();
   };
@@ -189,7 +170,10 @@ absl::Status CentralisedJobImpl::StartAll() {
         "a model of the user's own (model.custom) has no layers that this "
         "process could compute: start servers and the user's workers");
   }
-  SELARI_RETURN_IF_ERROR(OpenState());
+  SELARI_ASSIGN_OR_RETURN(
+      stores_, CoordinatorStores::Open(file_env_, clock_,
+                                       {options_.output_dir, incarnation_,
+                                        options_.program_version, log_}));
   ShardHost::Options host;
   const int32_t threads = job_.job().cluster().server_threads();
   host.threads =

@@ -10,10 +10,8 @@
 #include "common/log_line.h"
 #include "common/posix_file_env.h"
 #include "common/status.h"
-#include "server/checkpoint/checkpoint_path.h"
 #include "server/coordinator/coordinator.h"
-#include "server/coordinator/file_checkpoint_store.h"
-#include "server/coordinator/file_metadata_store.h"
+#include "server/coordinator/coordinator_stores.h"
 #include "server/coordinator/resume.h"
 #include "server/rpc/coordinator_service.h"
 #include "server/rpc/listen_probe.h"
@@ -45,7 +43,6 @@ class CoordinatorProcessImpl final : public CoordinatorProcess {
   absl::Status Wait(const StopToken* stop) override;
 
  private:
-  absl::Status OpenState();
   absl::Status MakeCoordinator();
   void WaitForMembers();
   void Shutdown();
@@ -60,31 +57,13 @@ class CoordinatorProcessImpl final : public CoordinatorProcess {
   const SystemClock clock_;
   PosixFileEnv file_env_;
   std::string address_;
-  std::unique_ptr<MetadataStore> metadata_;
-  std::unique_ptr<CheckpointStore> checkpoints_;
+  CoordinatorStores stores_;
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<CoordinatorService> service_;
   std::unique_ptr<RpcServer> rpc_server_;
   StopToken end_;
   std::thread ticker_;
 };
-
-absl::Status CoordinatorProcessImpl::OpenState() {
-  // The lock on the metadata keeps other coordinators out of the checkpoints
-  // as well, so it comes first.
-  SELARI_ASSIGN_OR_RETURN(
-      metadata_, FileMetadataStore::Open(
-                     &file_env_, JoinPath(options_.output_dir, "coordinator")));
-  FileCheckpointStore::Options checkpoints;
-  checkpoints.checkpoints_dir = CheckpointsDir(options_.output_dir);
-  checkpoints.life = absl::StrCat(absl::Hex(NewIncarnation()));
-  checkpoints.program_version = options_.program_version;
-  checkpoints.log = log_;
-  SELARI_ASSIGN_OR_RETURN(
-      checkpoints_,
-      FileCheckpointStore::Open(file_env_, clock_, std::move(checkpoints)));
-  return absl::OkStatus();
-}
 
 absl::Status CoordinatorProcessImpl::MakeCoordinator() {
   Coordinator::Options options;
@@ -96,8 +75,8 @@ absl::Status CoordinatorProcessImpl::MakeCoordinator() {
   }
   Coordinator::Environment environment;
   environment.clock = &clock_;
-  environment.metadata = metadata_.get();
-  environment.checkpoints = checkpoints_.get();
+  environment.metadata = stores_.metadata.get();
+  environment.checkpoints = stores_.checkpoints.get();
   environment.make_control = [](const v1::ServerEntry& server) {
     return MakeGrpcShardControl(server.address());
   };
@@ -113,7 +92,10 @@ absl::Status CoordinatorProcessImpl::MakeCoordinator() {
 absl::Status CoordinatorProcessImpl::StartAll() {
   // A port in use is the user's to mend: said before anything is touched.
   SELARI_RETURN_IF_ERROR(ProbeListen(options_.listen_address));
-  SELARI_RETURN_IF_ERROR(OpenState());
+  SELARI_ASSIGN_OR_RETURN(
+      stores_, CoordinatorStores::Open(file_env_, clock_,
+                                       {options_.output_dir, NewIncarnation(),
+                                        options_.program_version, log_}));
   SELARI_RETURN_IF_ERROR(MakeCoordinator());
   // Orders what was made before the calls of gRPC's threads in a way that
   // ThreadSanitizer sees; gRPC's own hand-over is hidden from it.
