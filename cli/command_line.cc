@@ -67,6 +67,7 @@ class Builder {
     AddCheckpoint();
     AddDigest();
     AddExport();
+    AddBench();
     Add("version", "Print the version.", "selari version", &version_);
   }
 
@@ -316,6 +317,77 @@ class Builder {
     command->add_flag("--slots", export_.slots, "Also the optimizer's slots");
   }
 
+  void AddBench() {
+    CLI::App* command = app_.add_subcommand(
+        "bench",
+        "Measure what this machine and its network give, and how near Selari "
+        "comes to it.");
+    command->require_subcommand(1);
+    command->footer(
+        "Examples:\n"
+        "  selari bench wire\n"
+        "  selari bench wire --json");
+    AddBenchWire(command);
+  }
+
+  void AddBenchWire(CLI::App* bench) {
+    CLI::App* command = bench->add_subcommand(
+        "wire",
+        "Push and pull beside raw TCP and bare gRPC between the same two "
+        "processes, in turns. Every weight that arrives is compared to the "
+        "bit.");
+    command->footer(
+        "Examples:\n"
+        "  selari bench wire\n"
+        "  selari bench wire --megabytes 64 --optimizer adam --workers 2\n"
+        "Between two machines, on 10.0.0.2 and then on the other:\n"
+        "  selari bench wire --listen 10.0.0.2:7080\n"
+        "  selari bench wire --connect 10.0.0.2:7080 --json");
+    command->callback(
+        [this] { result_ = [this] { return Command(bench_wire_); }; });
+    CLI::Option* listen =
+        command
+            ->add_option("--listen", bench_wire_.listen,
+                         "Be the peer of another machine's bench: serve on "
+                         "host:port, and gRPC on the port after it, until "
+                         "Ctrl-C. Nothing is encrypted")
+            ->check(HostAndPort());
+    command
+        ->add_option("--connect", bench_wire_.connect,
+                     "Measure to the peer at host:port. Default: to a second "
+                     "process on this machine")
+        ->check(HostAndPort())
+        ->excludes(listen);
+    command
+        ->add_option("--megabytes", bench_wire_.megabytes,
+                     "Size of the model, in units of 2^20 bytes")
+        ->capture_default_str()
+        ->check(Between(1, 65536));
+    command->add_option("--optimizer", bench_wire_.optimizer, "sgd or adam")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"sgd", "adam"}));
+    command
+        ->add_option("--workers", bench_wire_.workers,
+                     "Workers, each of which moves the whole model")
+        ->capture_default_str()
+        ->check(Between(1, 64));
+    command->add_option("--shards", bench_wire_.shards, "Logical shards")
+        ->capture_default_str()
+        ->check(Between(1, 4096));
+    command
+        ->add_option("--repeats", bench_wire_.repeats,
+                     "Rounds that count, after one to warm up")
+        ->capture_default_str()
+        ->check(Between(1, 1000));
+    command
+        ->add_option("--steps", bench_wire_.steps,
+                     "Single steps of a model of 10 kB; 0: none")
+        ->capture_default_str()
+        ->check(Between(0, 1000000));
+    command->add_flag("--json", bench_wire_.json,
+                      "Print one JSON object and nothing else");
+  }
+
   void AddCoordinatorAddress(CLI::App* command, std::string* address) {
     command
         ->add_option("--coordinator", *address,
@@ -341,6 +413,7 @@ class Builder {
   CheckpointCommand checkpoint_;
   DigestCommand digest_;
   ExportCommand export_;
+  BenchWireCommand bench_wire_;
   VersionCommand version_;
 };
 

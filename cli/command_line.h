@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "cli/bench/bench_options.h"
+
 namespace selari {
 
 // Where a job comes from, for the commands that start one.
@@ -84,7 +86,7 @@ struct ExitNow {
 using Command =
     std::variant<ExitNow, TrainCommand, CoordinatorCommand, ServerCommand,
                  WorkerCommand, StatusCommand, CheckpointCommand, DigestCommand,
-                 ExportCommand, VersionCommand>;
+                 ExportCommand, BenchWireCommand, VersionCommand>;
 
 Command ParseCommandLine(int argc, const char* const* argv);
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <variant>
 
+#include "cli/bench/bench_commands.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -54,6 +55,7 @@ int Main(int argc, char** argv) {
           [](const CheckpointCommand& c) { return RunCheckpointCommand(c); },
           [](const DigestCommand& c) { return RunDigestCommand(c); },
           [](const ExportCommand& c) { return RunExportCommand(c); },
+          [](const BenchWireCommand& c) { return RunBenchWireCommand(c); },
           [](const VersionCommand&) {
             std::printf("selari %s\n", kVersion);
             return kExitOk;

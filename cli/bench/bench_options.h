@@ -1,0 +1,25 @@
+// What the command line says to `selari bench`.
+
+#ifndef SELARI_CLI_BENCH_BENCH_OPTIONS_H_
+#define SELARI_CLI_BENCH_BENCH_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+
+namespace selari {
+
+struct BenchWireCommand {
+  std::string listen;   // serve a client of another machine; excludes connect
+  std::string connect;  // measure to this peer; empty: to a second process
+  int64_t megabytes = 256;        // of weights, units of 2^20 bytes
+  std::string optimizer = "sgd";  // or "adam"
+  int32_t workers = 1;
+  int32_t shards = 16;
+  int32_t repeats = 5;
+  int32_t steps = 2000;  // of the small model
+  bool json = false;
+};
+
+}  // namespace selari
+
+#endif  // SELARI_CLI_BENCH_BENCH_OPTIONS_H_
