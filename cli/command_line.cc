@@ -326,8 +326,60 @@ class Builder {
     command->footer(
         "Examples:\n"
         "  selari bench wire\n"
-        "  selari bench wire --json");
+        "  selari bench wire --json\n"
+        "  selari bench apply --workers 2\n"
+        "  selari bench kernels");
     AddBenchWire(command);
+    AddBenchApply(command);
+    AddBenchKernels(command);
+  }
+
+  void AddRepeatsAndJson(CLI::App* command, int32_t* repeats, bool* json) {
+    command
+        ->add_option("--repeats", *repeats,
+                     "Rounds that count, after one to warm up")
+        ->capture_default_str()
+        ->check(Between(1, 1000));
+    command->add_flag("--json", *json,
+                      "Print one JSON object and nothing else");
+  }
+
+  void AddBenchApply(CLI::App* bench) {
+    CLI::App* command = bench->add_subcommand(
+        "apply",
+        "Gradients through one shard on one core with each optimizer, beside "
+        "memcpy in the same run.");
+    command->footer(
+        "Examples:\n"
+        "  selari bench apply\n"
+        "  selari bench apply --megabytes 256 --workers 4 --json");
+    command->callback(
+        [this] { result_ = [this] { return Command(bench_apply_); }; });
+    command
+        ->add_option("--megabytes", bench_apply_.megabytes,
+                     "Size of the model, in units of 2^20 bytes")
+        ->capture_default_str()
+        ->check(Between(1, 65536));
+    command
+        ->add_option("--workers", bench_apply_.workers,
+                     "Workers whose gradients are summed")
+        ->capture_default_str()
+        ->check(Between(1, 64));
+    AddRepeatsAndJson(command, &bench_apply_.repeats, &bench_apply_.json);
+  }
+
+  void AddBenchKernels(CLI::App* bench) {
+    CLI::App* command = bench->add_subcommand(
+        "kernels",
+        "The operations of training on one core, beside memcpy and "
+        "multiply-adds in registers in the same run.");
+    command->footer(
+        "Examples:\n"
+        "  selari bench kernels\n"
+        "  selari bench kernels --repeats 9 --json");
+    command->callback(
+        [this] { result_ = [this] { return Command(bench_kernels_); }; });
+    AddRepeatsAndJson(command, &bench_kernels_.repeats, &bench_kernels_.json);
   }
 
   void AddBenchWire(CLI::App* bench) {
@@ -375,17 +427,11 @@ class Builder {
         ->capture_default_str()
         ->check(Between(1, 4096));
     command
-        ->add_option("--repeats", bench_wire_.repeats,
-                     "Rounds that count, after one to warm up")
-        ->capture_default_str()
-        ->check(Between(1, 1000));
-    command
         ->add_option("--steps", bench_wire_.steps,
                      "Single steps of a model of 10 kB; 0: none")
         ->capture_default_str()
         ->check(Between(0, 1000000));
-    command->add_flag("--json", bench_wire_.json,
-                      "Print one JSON object and nothing else");
+    AddRepeatsAndJson(command, &bench_wire_.repeats, &bench_wire_.json);
   }
 
   void AddCoordinatorAddress(CLI::App* command, std::string* address) {
@@ -414,6 +460,8 @@ class Builder {
   DigestCommand digest_;
   ExportCommand export_;
   BenchWireCommand bench_wire_;
+  BenchApplyCommand bench_apply_;
+  BenchKernelsCommand bench_kernels_;
   VersionCommand version_;
 };
 

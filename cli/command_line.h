@@ -86,7 +86,8 @@ struct ExitNow {
 using Command =
     std::variant<ExitNow, TrainCommand, CoordinatorCommand, ServerCommand,
                  WorkerCommand, StatusCommand, CheckpointCommand, DigestCommand,
-                 ExportCommand, BenchWireCommand, VersionCommand>;
+                 ExportCommand, BenchWireCommand, BenchApplyCommand,
+                 BenchKernelsCommand, VersionCommand>;
 
 Command ParseCommandLine(int argc, const char* const* argv);
 

@@ -56,6 +56,10 @@ int Main(int argc, char** argv) {
           [](const DigestCommand& c) { return RunDigestCommand(c); },
           [](const ExportCommand& c) { return RunExportCommand(c); },
           [](const BenchWireCommand& c) { return RunBenchWireCommand(c); },
+          [](const BenchApplyCommand& c) { return RunBenchApplyCommand(c); },
+          [](const BenchKernelsCommand& c) {
+            return RunBenchKernelsCommand(c);
+          },
           [](const VersionCommand&) {
             std::printf("selari %s\n", kVersion);
             return kExitOk;

@@ -9,6 +9,8 @@
 namespace selari {
 
 int RunBenchWireCommand(const BenchWireCommand& command);
+int RunBenchApplyCommand(const BenchApplyCommand& command);
+int RunBenchKernelsCommand(const BenchKernelsCommand& command);
 
 }  // namespace selari
 

@@ -20,6 +20,18 @@ struct BenchWireCommand {
   bool json = false;
 };
 
+struct BenchApplyCommand {
+  int64_t megabytes = 64;  // of weights, units of 2^20 bytes
+  int32_t workers = 1;     // whose gradients are summed
+  int32_t repeats = 5;
+  bool json = false;
+};
+
+struct BenchKernelsCommand {
+  int32_t repeats = 5;
+  bool json = false;
+};
+
 }  // namespace selari
 
 #endif  // SELARI_CLI_BENCH_BENCH_OPTIONS_H_

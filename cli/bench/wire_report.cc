@@ -65,7 +65,10 @@ std::string KindsText(const WireReport& report) {
                                         kind.ratio.min, kind.ratio.max),
                         Rates(kind.raw), Rates(kind.grpc)));
   }
-  absl::StrAppend(&text, "both counts the bytes of both directions\n");
+  absl::StrAppend(
+      &text,
+      "both counts the bytes of both directions; bare gRPC sends the same 2 "
+      "MiB again and again, and applies nothing\n");
   for (const WireKindResult& kind : report.kinds) {
     absl::StrAppend(&text, "fastest for ", KindTitle(kind.kind), ": ",
                     kind.raw_name, "\n");

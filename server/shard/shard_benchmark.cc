@@ -6,22 +6,21 @@
 // The argument is the size of the model in MiB. As a test it runs the small
 // model once, so that it cannot rot.
 
+#include <algorithm>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "benchmark/benchmark.h"
+#include "common/check.h"
 #include "common/float_buffer.h"
-#include "server/shard/shard.h"
-#include "server/shard/shard_test_util.h"
+#include "server/shard/push_loop.h"
 #include "server/shard/test_job.h"
 
 namespace selari {
 namespace {
 
-std::shared_ptr<const ShardJob> JobOf(const std::string& optimizer,
-                                      int64_t floats) {
+v1::ResolvedJob JobOf(const std::string& optimizer, int64_t floats) {
   v1::ResolvedJob resolved = MakeTestJob({{"w", floats}});
   v1::Job& job = *resolved.mutable_job();
   job.mutable_cluster()->set_shard_count(1);
@@ -31,40 +30,18 @@ std::shared_ptr<const ShardJob> JobOf(const std::string& optimizer,
   } else if (optimizer == "momentum") {
     job.mutable_optimizer()->mutable_sgd()->set_momentum(0.9);
   }
-  return CreateJobOrDie(resolved);
+  return resolved;
 }
 
 // Each of `nodes` is pushed for every chunk, step after step.
 void PushAndApply(benchmark::State& state, const std::string& optimizer,
                   const std::vector<TreeNode>& nodes) {
-  const int64_t floats = state.range(0) << 18;
-  const std::shared_ptr<const ShardJob> job = JobOf(optimizer, floats);
-  Shard shard(ShardState::Initial(job, 0));
-  Shard::Replies replies;
-  shard.OpenSession(1, {0, 7}, &replies);
-  std::vector<std::shared_ptr<FloatBuffer>> gradients;
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    gradients.push_back(FloatBuffer::Allocate(floats));
-    std::fill_n(gradients[i]->data(), floats, 0.01f);
-  }
-  int64_t step = 0;
+  auto loop = PushLoop::Create(JobOf(optimizer, state.range(0) << 18), nodes);
+  SELARI_CHECK(loop.ok());
   for (auto _ : state) {
-    for (const ChunkSpec& spec : job->layout.chunks()) {
-      for (size_t i = 0; i < nodes.size(); ++i) {
-        ChunkPush push;
-        push.chunk = spec.chunk;
-        push.step = step;
-        push.node = nodes[i];
-        push.sequence = 1;
-        push.gradient = {gradients[i]->data() + spec.offset, spec.count,
-                         gradients[i]};
-        shard.Handle(1, std::move(push), &replies);
-      }
-      replies.clear();
-    }
-    ++step;
+    SELARI_CHECK((*loop)->Step().ok());
   }
-  state.SetBytesProcessed(state.iterations() * floats * 4 * nodes.size());
+  state.SetBytesProcessed(state.iterations() * (*loop)->bytes_per_step());
 }
 
 void Memcpy(benchmark::State& state) {

@@ -152,5 +152,39 @@ class WireTest(unittest.TestCase):
         harness.wait_until(lambda: not harness.alive(peer), "the peer to end")
 
 
+class RatesTest(unittest.TestCase):
+
+    def measured(self, *arguments):
+        result = harness.run("bench", *arguments, "--repeats", 1, "--json")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(result.stderr, "")
+        return json.loads(result.stdout)
+
+    def test_apply(self):
+        report = self.measured("apply", "--megabytes", 1, "--workers", 2)
+        self.assertGreater(report["limits"]["memcpy"]["bytes_per_second"], 0)
+        self.assertIn("lamb", report["apply"])
+        for name, rate in report["apply"].items():
+            self.assertGreater(rate["bytes_per_second"], 0, name)
+            self.assertGreater(rate["ratio"], 0, name)
+        self.assertEqual(report["parameters"]["model_bytes"], 1 << 20)
+
+    def test_kernels(self):
+        report = self.measured("kernels")
+        self.assertGreater(
+            report["limits"]["multiply_add"]["flops_per_second"], 0)
+        units = set()
+        for name, rate in report["kernels"].items():
+            self.assertGreater(rate["ratio"], 0, name)
+            units.update(unit for unit in rate if unit.endswith("per_second"))
+        self.assertEqual(units, {"bytes_per_second", "flops_per_second"})
+
+    def test_tables_for_people(self):
+        result = harness.run("bench", "apply", "--megabytes", 1, "--repeats", 1)
+        self.assertEqual(result.code, 0, str(result))
+        for part in ("memcpy", "the limit", "adam_w", "GB/s"):
+            self.assertIn(part, result.stdout)
+
+
 if __name__ == "__main__":
     unittest.main()
