@@ -9,29 +9,16 @@
 #define SELARI_COMMON_SHARD_MESSAGE_H_
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/types/span.h"
 #include "common/error_reason.h"
+#include "common/float_slice.h"
 #include "common/reduction_tree.h"
 
 namespace selari {
-
-// Read-only floats and whatever owns them. May be unaligned to 64 bytes, never
-// to 4. A shared_ptr because the last reader ends the memory's life.
-struct FloatSlice {
-  const float* data = nullptr;
-  int64_t size = 0;
-  std::shared_ptr<const void> owner;
-
-  absl::Span<const float> span() const {
-    return {data, static_cast<size_t>(size)};
-  }
-};
 
 // One life of one worker.
 struct WorkerIdentity {

@@ -1,15 +1,16 @@
 #include "common/wire.h"
 
-#include <cstring>
 #include <memory>
 #include <utility>
 
+#include "absl/types/span.h"
 #include "common/check.h"
+#include "common/frame_parts.h"
 #include "common/status.h"
 #include "common/wire_proto.h"
 #include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/message_lite.h"
 #include "google/protobuf/wire_format_lite.h"
-#include "grpcpp/support/proto_buffer_reader.h"
 #include "grpcpp/support/slice.h"
 #include "selari/v1/parameter_service.pb.h"
 
@@ -38,18 +39,16 @@ class SliceWriter {
   }
 
   void Append(const FloatSlice& floats) {
-    const int64_t bytes = floats.size * static_cast<int64_t>(sizeof(float));
-    const char* data = reinterpret_cast<const char*>(floats.data);
-    if (bytes < kReferenceBytesMin) {
-      pending_.append(data, bytes);
+    if (floats.data() != nullptr || floats.size() == 0) {
+      Append(reinterpret_cast<const char*>(floats.data()), floats.size_bytes(),
+             floats.owner());
       return;
     }
-    FlushPending();
-    using Owner = std::shared_ptr<const void>;
-    slices_.emplace_back(
-        const_cast<char*>(data), static_cast<size_t>(bytes),
-        [](void* owner) { delete static_cast<Owner*>(owner); },
-        new Owner(floats.owner));
+    int64_t begin = 0;
+    for (const FloatSlice::Piece& piece : floats.pieces()) {
+      Append(piece.data, piece.end_byte - begin, floats.owner());
+      begin = piece.end_byte;
+    }
   }
 
   grpc::ByteBuffer Finish() {
@@ -58,6 +57,19 @@ class SliceWriter {
   }
 
  private:
+  void Append(const char* data, int64_t bytes,
+              const std::shared_ptr<const void>& owner) {
+    if (bytes < kReferenceBytesMin) {
+      pending_.append(data == nullptr ? "" : data, static_cast<size_t>(bytes));
+      return;
+    }
+    FlushPending();
+    using Owner = std::shared_ptr<const void>;
+    slices_.emplace_back(
+        const_cast<char*>(data), static_cast<size_t>(bytes),
+        [](void* held) { delete static_cast<Owner*>(held); }, new Owner(owner));
+  }
+
   void AppendVarint(uint64_t value) {
     uint8_t bytes[10];
     const uint8_t* end = CodedOutputStream::WriteVarint64ToArray(value, bytes);
@@ -79,7 +91,7 @@ class SliceWriter {
 // `floats_field`, is tensor bytes.
 void AppendWithFloats(int item_field, const std::string& item, int floats_field,
                       const FloatSlice& floats, SliceWriter* writer) {
-  const int64_t float_bytes = floats.size * int64_t{sizeof(float)};
+  const int64_t float_bytes = floats.size_bytes();
   const int64_t header_bytes =
       1 + CodedOutputStream::VarintSize64(static_cast<uint64_t>(float_bytes));
   writer->AppendLengthTag(item_field, static_cast<int64_t>(item.size()) +
@@ -153,16 +165,11 @@ grpc::ByteBuffer EncodeMessage(const Message& message) {
   return writer.Finish();
 }
 
-template <typename Message>
-absl::Status Parse(grpc::ByteBuffer* bytes, Message* message) {
-  if (!bytes->Valid()) {
-    return absl::InvalidArgumentError("the frame is empty");
-  }
-  grpc::ProtoBufferReader reader(bytes);
-  if (!reader.status().ok() || !message->ParseFromZeroCopyStream(&reader)) {
+absl::Status Parse(const std::string& bytes,
+                   google::protobuf::MessageLite* message) {
+  if (!message->ParseFromString(bytes)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a frame of ", bytes->Length(), " bytes is no ",
-                     message->GetTypeName()));
+        absl::StrCat("a frame holds no ", message->GetTypeName()));
   }
   return absl::OkStatus();
 }
@@ -173,6 +180,34 @@ absl::Status CheckItemCount(int64_t count) {
         absl::StrCat("a frame has ", count, " items, at most ", kItemCountMax));
   }
   return absl::OkStatus();
+}
+
+// The tensor of an item of `parts`, which it keeps alive.
+absl::StatusOr<FloatSlice> FloatsOf(
+    const char* field, const std::shared_ptr<const FrameParts>& parts,
+    const FrameParts::Item& item) {
+  SELARI_RETURN_IF_ERROR(CheckTensorBytes(field, item.payload_bytes));
+  return FloatSlice(absl::MakeConstSpan(parts->pieces)
+                        .subspan(item.first_piece, item.piece_count),
+                    parts);
+}
+
+absl::StatusOr<ChunkPush> PushOf(const v1::ChunkPush& message,
+                                 const std::shared_ptr<const FrameParts>& parts,
+                                 const FrameParts::Item& item) {
+  SELARI_ASSIGN_OR_RETURN(ChunkPush push, FromProtoWithoutGradient(message));
+  SELARI_ASSIGN_OR_RETURN(push.gradient, FloatsOf("gradient", parts, item));
+  return push;
+}
+
+absl::StatusOr<ChunkValue> ValueOf(
+    const std::shared_ptr<const FrameParts>& parts,
+    const FrameParts::Item& item) {
+  v1::ChunkValue message;
+  SELARI_RETURN_IF_ERROR(Parse(item.fields, &message));
+  SELARI_ASSIGN_OR_RETURN(ChunkValue value, FromProtoWithoutWeights(message));
+  SELARI_ASSIGN_OR_RETURN(value.weights, FloatsOf("weights", parts, item));
+  return value;
 }
 
 template <typename Message>
@@ -189,10 +224,10 @@ RequestError Refusal(const Message& message, int64_t step, int64_t sequence,
 
 struct TensorBytes {
   int64_t operator()(const ChunkPush& push) const {
-    return push.gradient.size * int64_t{sizeof(float)};
+    return push.gradient.size_bytes();
   }
   int64_t operator()(const ChunkValue& value) const {
-    return value.weights.size * int64_t{sizeof(float)};
+    return value.weights.size_bytes();
   }
   int64_t operator()(const ReductionTotals& totals) const {
     return static_cast<int64_t>(totals.totals.size() * sizeof(double));
@@ -248,21 +283,27 @@ int64_t WireBytes(const ShardReply& reply) {
   return kItemBytes + std::visit(TensorBytes(), reply);
 }
 
-absl::StatusOr<RequestFrame> DecodeRequests(grpc::ByteBuffer bytes) {
-  const auto message = std::make_shared<v1::StreamParametersRequest>();
-  SELARI_RETURN_IF_ERROR(Parse(&bytes, message.get()));
-  SELARI_RETURN_IF_ERROR(CheckItemCount(int64_t{message->pushes_size()} +
-                                        message->pulls_size() +
-                                        message->totals_size()));
+absl::StatusOr<RequestFrame> DecodeRequests(const grpc::ByteBuffer& bytes) {
+  SELARI_ASSIGN_OR_RETURN(
+      const std::shared_ptr<const FrameParts> parts,
+      TakeApart(bytes, v1::StreamParametersRequest::kPushesFieldNumber,
+                v1::ChunkPush::kGradientFieldNumber, kItemCountMax));
+  v1::StreamParametersRequest message;
+  SELARI_RETURN_IF_ERROR(Parse(parts->rest, &message));
+  SELARI_RETURN_IF_ERROR(
+      CheckItemCount(static_cast<int64_t>(parts->items.size()) +
+                     message.pulls_size() + message.totals_size()));
   RequestFrame frame;
-  if (message->has_hello()) {
-    const v1::StreamHello& hello = message->hello();
+  if (message.has_hello()) {
+    const v1::StreamHello& hello = message.hello();
     frame.hello = StreamHello{hello.job_id(),
                               {hello.worker_id(), hello.worker_incarnation()},
                               hello.shard_map_version()};
   }
-  for (const v1::ChunkPush& push : message->pushes()) {
-    auto parsed = FromProto(push, message);
+  v1::ChunkPush push;
+  for (const FrameParts::Item& item : parts->items) {
+    SELARI_RETURN_IF_ERROR(Parse(item.fields, &push));
+    auto parsed = PushOf(push, parts, item);
     if (parsed.ok()) {
       frame.requests.emplace_back(*std::move(parsed));
     } else {
@@ -270,7 +311,7 @@ absl::StatusOr<RequestFrame> DecodeRequests(grpc::ByteBuffer bytes) {
           Refusal(push, push.step(), push.sequence(), parsed.status()));
     }
   }
-  for (const v1::ChunkPull& pull : message->pulls()) {
+  for (const v1::ChunkPull& pull : message.pulls()) {
     auto parsed = FromProto(pull);
     if (parsed.ok()) {
       frame.requests.emplace_back(*std::move(parsed));
@@ -279,40 +320,44 @@ absl::StatusOr<RequestFrame> DecodeRequests(grpc::ByteBuffer bytes) {
           Refusal(pull, pull.min_version(), 0, parsed.status()));
     }
   }
-  for (const v1::ReductionTotals& totals : message->totals()) {
+  for (const v1::ReductionTotals& totals : message.totals()) {
     SELARI_ASSIGN_OR_RETURN(ReductionTotals parsed, FromProto(totals));
     frame.requests.emplace_back(std::move(parsed));
   }
   return frame;
 }
 
-absl::StatusOr<ReplyFrame> DecodeReplies(grpc::ByteBuffer bytes) {
-  const auto message = std::make_shared<v1::StreamParametersResponse>();
-  SELARI_RETURN_IF_ERROR(Parse(&bytes, message.get()));
-  SELARI_RETURN_IF_ERROR(
-      CheckItemCount(int64_t{message->acks_size()} + message->values_size() +
-                     message->partials_size() + message->errors_size()));
+absl::StatusOr<ReplyFrame> DecodeReplies(const grpc::ByteBuffer& bytes) {
+  SELARI_ASSIGN_OR_RETURN(
+      const std::shared_ptr<const FrameParts> parts,
+      TakeApart(bytes, v1::StreamParametersResponse::kValuesFieldNumber,
+                v1::ChunkValue::kWeightsFieldNumber, kItemCountMax));
+  v1::StreamParametersResponse message;
+  SELARI_RETURN_IF_ERROR(Parse(parts->rest, &message));
+  SELARI_RETURN_IF_ERROR(CheckItemCount(
+      static_cast<int64_t>(parts->items.size()) + message.acks_size() +
+      message.partials_size() + message.errors_size()));
   ReplyFrame frame;
-  if (message->has_hello()) {
-    const v1::StreamHelloReply& hello = message->hello();
+  if (message.has_hello()) {
+    const v1::StreamHelloReply& hello = message.hello();
     frame.hello =
         StreamHelloReply{hello.server_incarnation(),
                          {hello.shards().begin(), hello.shards().end()},
                          hello.window_bytes()};
   }
-  for (const v1::PushAck& ack : message->acks()) {
+  for (const v1::PushAck& ack : message.acks()) {
     SELARI_ASSIGN_OR_RETURN(PushAck parsed, FromProto(ack));
     frame.replies.emplace_back(parsed);
   }
-  for (const v1::ChunkValue& value : message->values()) {
-    SELARI_ASSIGN_OR_RETURN(ChunkValue parsed, FromProto(value, message));
+  for (const FrameParts::Item& item : parts->items) {
+    SELARI_ASSIGN_OR_RETURN(ChunkValue parsed, ValueOf(parts, item));
     frame.replies.emplace_back(std::move(parsed));
   }
-  for (const v1::ReductionPartials& partials : message->partials()) {
+  for (const v1::ReductionPartials& partials : message.partials()) {
     SELARI_ASSIGN_OR_RETURN(ReductionPartials parsed, FromProto(partials));
     frame.replies.emplace_back(std::move(parsed));
   }
-  for (const v1::RequestError& error : message->errors()) {
+  for (const v1::RequestError& error : message.errors()) {
     SELARI_ASSIGN_OR_RETURN(RequestError parsed, FromProto(error));
     frame.replies.emplace_back(std::move(parsed));
   }

@@ -3,8 +3,8 @@
 // StreamParametersRequest or -Response; here it is built from grpc::Slices, so
 // that tensor memory goes out by reference, without a copy.
 //
-// Copies per tensor byte: 0 when sending, 1 when receiving (from gRPC's slices
-// into the message that the FloatSlices point into).
+// Copies per tensor byte: none, neither when sending nor when receiving: the
+// FloatSlices point into what gRPC received.
 //
 // Pure functions: safe from any thread.
 
@@ -76,8 +76,8 @@ struct ReplyFrame {
 
 // INVALID_ARGUMENT when the bytes are no message, when there are over 2^16
 // items, or when a field without a refusal of its own is impossible.
-absl::StatusOr<RequestFrame> DecodeRequests(grpc::ByteBuffer bytes);
-absl::StatusOr<ReplyFrame> DecodeReplies(grpc::ByteBuffer bytes);
+absl::StatusOr<RequestFrame> DecodeRequests(const grpc::ByteBuffer& bytes);
+absl::StatusOr<ReplyFrame> DecodeReplies(const grpc::ByteBuffer& bytes);
 
 }  // namespace selari
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/float_buffer.h"
+#include "common/float_slice.h"
 #include "common/status.h"
 
 namespace selari {
@@ -34,23 +35,16 @@ absl::Status CheckRange(const char* field, int64_t value, int64_t low,
 
 absl::StatusOr<FloatSlice> ToFloats(const char* field, const std::string& bytes,
                                     const std::shared_ptr<const void>& owner) {
-  if (bytes.empty() || bytes.size() % sizeof(float) != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(field, " has ", bytes.size(),
-                     " bytes, must be a positive multiple of ", sizeof(float)));
-  }
-  FloatSlice slice;
-  slice.size = static_cast<int64_t>(bytes.size() / sizeof(float));
+  SELARI_RETURN_IF_ERROR(
+      CheckTensorBytes(field, static_cast<int64_t>(bytes.size())));
+  const auto size = static_cast<int64_t>(bytes.size() / sizeof(float));
   if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(float) == 0) {
-    slice.data = reinterpret_cast<const float*>(bytes.data());
-    slice.owner = owner;
-    return slice;
+    return FloatSlice(reinterpret_cast<const float*>(bytes.data()), size,
+                      owner);
   }
-  const std::shared_ptr<FloatBuffer> copy = FloatBuffer::Allocate(slice.size);
+  const std::shared_ptr<FloatBuffer> copy = FloatBuffer::Allocate(size);
   std::memcpy(copy->data(), bytes.data(), bytes.size());
-  slice.data = copy->data();
-  slice.owner = copy;
-  return slice;
+  return FloatSlice(copy->data(), size, copy);
 }
 
 absl::Status CheckSums(const char* field, int count) {
@@ -59,8 +53,25 @@ absl::Status CheckSums(const char* field, int count) {
 
 }  // namespace
 
+absl::Status CheckTensorBytes(const char* field, int64_t bytes) {
+  if (bytes > 0 && bytes % int64_t{sizeof(float)} == 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(field, " has ", bytes,
+                   " bytes, must be a positive multiple of ", sizeof(float)));
+}
+
 absl::StatusOr<ChunkPush> FromProto(const v1::ChunkPush& message,
                                     const std::shared_ptr<const void>& owner) {
+  SELARI_ASSIGN_OR_RETURN(ChunkPush push, FromProtoWithoutGradient(message));
+  SELARI_ASSIGN_OR_RETURN(push.gradient,
+                          ToFloats("gradient", message.gradient(), owner));
+  return push;
+}
+
+absl::StatusOr<ChunkPush> FromProtoWithoutGradient(
+    const v1::ChunkPush& message) {
   SELARI_RETURN_IF_ERROR(CheckRange("chunk", message.chunk(), 0, kInt32Max));
   SELARI_RETURN_IF_ERROR(CheckRange("step", message.step(), 0, kInt64Max));
   SELARI_RETURN_IF_ERROR(
@@ -74,21 +85,17 @@ absl::StatusOr<ChunkPush> FromProto(const v1::ChunkPush& message,
   push.step = message.step();
   push.node = {message.node().level(), message.node().index()};
   push.sequence = message.sequence();
-  SELARI_ASSIGN_OR_RETURN(push.gradient,
-                          ToFloats("gradient", message.gradient(), owner));
   return push;
 }
 
-absl::StatusOr<ChunkValue> FromProto(const v1::ChunkValue& message,
-                                     const std::shared_ptr<const void>& owner) {
+absl::StatusOr<ChunkValue> FromProtoWithoutWeights(
+    const v1::ChunkValue& message) {
   SELARI_RETURN_IF_ERROR(CheckRange("chunk", message.chunk(), 0, kInt32Max));
   SELARI_RETURN_IF_ERROR(
       CheckRange("version", message.version(), 0, kInt64Max));
   ChunkValue value;
   value.chunk = message.chunk();
   value.version = message.version();
-  SELARI_ASSIGN_OR_RETURN(value.weights,
-                          ToFloats("weights", message.weights(), owner));
   return value;
 }
 

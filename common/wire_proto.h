@@ -16,13 +16,19 @@
 
 namespace selari {
 
-// Tensor bytes become floats by reference where they are aligned for it and
-// by copy otherwise; `owner` keeps `message` alive. INVALID_ARGUMENT names the
-// field and its value.
+// INVALID_ARGUMENT names the field and its value.
+//
+// Tensor bytes in the message become floats by reference where they are
+// aligned for it and by copy otherwise; `owner` keeps `message` alive.
 absl::StatusOr<ChunkPush> FromProto(const v1::ChunkPush& message,
                                     const std::shared_ptr<const void>& owner);
-absl::StatusOr<ChunkValue> FromProto(const v1::ChunkValue& message,
-                                     const std::shared_ptr<const void>& owner);
+// Without the tensor, which lies elsewhere.
+absl::StatusOr<ChunkPush> FromProtoWithoutGradient(
+    const v1::ChunkPush& message);
+absl::StatusOr<ChunkValue> FromProtoWithoutWeights(
+    const v1::ChunkValue& message);
+// Whether so many bytes can be a tensor's.
+absl::Status CheckTensorBytes(const char* field, int64_t bytes);
 absl::StatusOr<ChunkPull> FromProto(const v1::ChunkPull& message);
 absl::StatusOr<ReductionTotals> FromProto(const v1::ReductionTotals& message);
 absl::StatusOr<PushAck> FromProto(const v1::PushAck& message);

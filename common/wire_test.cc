@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/float_buffer.h"
+#include "common/float_slice.h"
 #include "common/wire_proto.h"
 #include "grpcpp/support/slice.h"
 #include "gtest/gtest.h"
@@ -22,6 +23,12 @@ FloatSlice MakeFloats(int64_t size, float first) {
     buffer->data()[i] = first + static_cast<float>(i);
   }
   return {buffer->data(), size, buffer};
+}
+
+std::vector<float> Floats(const FloatSlice& slice) {
+  std::vector<float> floats(static_cast<size_t>(slice.size()));
+  slice.Copy(0, slice.size(), floats.data());
+  return floats;
 }
 
 std::string Bytes(const grpc::ByteBuffer& buffer) {
@@ -85,8 +92,8 @@ TEST(WireTest, RequestsSurviveTheRoundTrip) {
   ASSERT_EQ(frame->requests.size(), 4u);
   const auto& push = std::get<ChunkPush>(frame->requests[1]);
   EXPECT_EQ(push.chunk, 9);
-  EXPECT_EQ(push.gradient.size, 3);
-  EXPECT_EQ(push.gradient.data[2], 9.0f);
+  EXPECT_EQ(push.gradient.size(), 3);
+  EXPECT_EQ(Floats(push.gradient)[2], 9.0f);
   const auto& pull = std::get<ChunkPull>(frame->requests[2]);
   EXPECT_EQ(pull.chunk, 8);
   EXPECT_EQ(pull.clock, 40);
@@ -105,7 +112,7 @@ TEST(WireTest, MessageOfAnotherClientIsUnderstood) {
   const auto frame = DecodeRequests(Buffer(message));
 
   ASSERT_TRUE(frame.ok()) << frame.status();
-  EXPECT_EQ(std::get<ChunkPush>(frame->requests.at(0)).gradient.size, 2);
+  EXPECT_EQ(std::get<ChunkPush>(frame->requests.at(0)).gradient.size(), 2);
 }
 
 TEST(WireTest, RepliesSurviveTheRoundTrip) {
@@ -125,7 +132,8 @@ TEST(WireTest, RepliesSurviveTheRoundTrip) {
   ASSERT_TRUE(frame.ok()) << frame.status();
   ASSERT_EQ(frame->replies.size(), 4u);
   EXPECT_TRUE(std::get<PushAck>(frame->replies[0]).repeated);
-  EXPECT_EQ(std::get<ChunkValue>(frame->replies[1]).weights.data[1023], 1024);
+  EXPECT_EQ(Floats(std::get<ChunkValue>(frame->replies[1]).weights)[1023],
+            1024);
   EXPECT_EQ(std::get<ReductionPartials>(frame->replies[2]).sums.at(0), 1.5);
   const auto& got = std::get<RequestError>(frame->replies[3]);
   EXPECT_EQ(got.status.message(), "full");
@@ -155,10 +163,10 @@ TEST(WireTest, HeartbeatAsksForNothing) {
 
 TEST(WireTest, TensorsAreSentByReferenceAndReleased) {
   FloatSlice floats = MakeFloats(4096, 0);
-  const std::weak_ptr<const void> alive = floats.owner;
+  const std::weak_ptr<const void> alive = floats.owner();
   std::deque<ShardReply> queue = {ChunkValue{0, 1, floats}};
   grpc::ByteBuffer frame = EncodeReplies(kFrameBytesMax, &queue).bytes;
-  const float* data = floats.data;
+  const float* data = floats.data();
   floats = {};
 
   std::vector<grpc::Slice> slices;
@@ -252,27 +260,138 @@ TEST(WireTest, TooManyItemsAreRefused) {
 
   EXPECT_EQ(DecodeRequests(Buffer(message)).status().message(),
             "a frame has 65537 items, at most 65536");
+
+  v1::StreamParametersRequest pushes;
+  for (int i = 0; i <= 1 << 16; ++i) {
+    pushes.add_pushes();
+  }
+  EXPECT_EQ(DecodeRequests(Buffer(pushes)).status().message(),
+            "a frame has over 65536 items");
 }
 
-// A tensor's bytes may arrive cut into slices anywhere.
-TEST(WireTest, SplitSlicesAreJoined) {
-  std::deque<ShardRequest> queue = SomeRequests();
-  const std::string bytes = Bytes(EncodeRequests(kFrameBytesMax, &queue).bytes);
-  const unsigned seed = 20;
-  std::mt19937 random(seed);
+// Cut into slices of 1 to `size_max` bytes.
+grpc::ByteBuffer Cut(const std::string& bytes, size_t size_max,
+                     std::mt19937* random) {
   std::vector<grpc::Slice> slices;
   for (size_t begin = 0; begin < bytes.size();) {
-    const size_t size = 1 + random() % 700;
+    const size_t size = 1 + (*random)() % size_max;
     slices.emplace_back(bytes.substr(begin, size));
     begin += size;
   }
+  return grpc::ByteBuffer(slices.data(), slices.size());
+}
 
-  const auto frame =
-      DecodeRequests(grpc::ByteBuffer(slices.data(), slices.size()));
+std::string RandomBytes(size_t size, std::mt19937* random) {
+  std::string bytes(size, '\0');
+  for (char& byte : bytes) {
+    byte = static_cast<char>((*random)());
+  }
+  return bytes;
+}
+
+// What protobuf reads out of any bytes is what we read, however they are cut
+// and whatever fields of a later version they have.
+TEST(WireTest, ReadsWhatProtobufReads) {
+  const unsigned seed = 20;
+  std::mt19937 random(seed);
+  for (int trial = 0; trial < 200; ++trial) {
+    std::string bytes;
+    for (int part = 0; part < 3; ++part) {
+      v1::StreamParametersRequest message;
+      for (unsigned i = random() % 4; i > 0; --i) {
+        v1::ChunkPush* const push = message.add_pushes();
+        push->set_chunk(static_cast<int32_t>(random() % 1000));
+        push->set_sequence(1 + random() % 1000);
+        push->mutable_node()->set_index(static_cast<int32_t>(random() % 9));
+        push->set_gradient(RandomBytes(4 * (1 + random() % 900), &random));
+        push->GetReflection()->MutableUnknownFields(push)->AddVarint(77, 3);
+      }
+      for (unsigned i = random() % 4; i > 0; --i) {
+        message.add_pulls()->set_min_version(random() % 50);
+      }
+      auto* const unknown =
+          message.GetReflection()->MutableUnknownFields(&message);
+      unknown->AddFixed32(99, 5);
+      unknown->AddFixed64(100, 6);
+      unknown->AddLengthDelimited(101, "later");
+      bytes += message.SerializeAsString();
+    }
+    v1::StreamParametersRequest expected;
+    ASSERT_TRUE(expected.ParseFromString(bytes));
+
+    const auto frame = DecodeRequests(Cut(bytes, 1 + random() % 700, &random));
+
+    ASSERT_TRUE(frame.ok()) << frame.status();
+    ASSERT_EQ(
+        frame->requests.size(),
+        static_cast<size_t>(expected.pushes_size() + expected.pulls_size()));
+    for (int i = 0; i < expected.pushes_size(); ++i) {
+      const v1::ChunkPush& push = expected.pushes(i);
+      const auto& got = std::get<ChunkPush>(frame->requests[i]);
+      EXPECT_EQ(got.chunk, push.chunk());
+      EXPECT_EQ(got.sequence, push.sequence());
+      EXPECT_EQ(got.node.index, push.node().index());
+      const std::vector<float> floats = Floats(got.gradient);
+      ASSERT_EQ(floats.size() * sizeof(float), push.gradient().size());
+      EXPECT_EQ(std::memcmp(floats.data(), push.gradient().data(),
+                            push.gradient().size()),
+                0);
+    }
+  }
+}
+
+// Fields of one push in two parts and in any order: protobuf merges them.
+TEST(WireTest, TheLastOfTwoGradientsCounts) {
+  v1::ChunkPush first;
+  first.set_gradient(std::string(40, 'x'));
+  first.mutable_node()->set_level(3);
+  v1::ChunkPush second;
+  second.set_gradient("12345678");
+  second.set_sequence(5);
+  second.mutable_node()->set_index(2);
+  const std::string item =
+      first.SerializeAsString() + second.SerializeAsString();
+  std::string bytes = {'\x12', static_cast<char>(item.size())};
+  bytes += item;
+  std::mt19937 random(1);
+
+  const auto frame = DecodeRequests(Cut(bytes, 3, &random));
 
   ASSERT_TRUE(frame.ok()) << frame.status();
   const auto& push = std::get<ChunkPush>(frame->requests.at(0));
-  EXPECT_EQ(push.gradient.data[1234], 1234.5f);
+  EXPECT_EQ(push.node.level, 3);
+  EXPECT_EQ(push.node.index, 2);
+  EXPECT_EQ(push.sequence, 5);
+  ASSERT_EQ(push.gradient.size(), 2);
+  EXPECT_EQ(std::memcmp(Floats(push.gradient).data(), "12345678", 8), 0);
+}
+
+TEST(WireTest, TruncatedFramesAreRefused) {
+  std::deque<ShardRequest> queue = SomeRequests();
+  const std::string bytes = Bytes(EncodeRequests(kFrameBytesMax, &queue).bytes);
+  std::mt19937 random(2);
+  int refused = 0;
+  for (size_t size = 0; size < bytes.size(); size += 1 + random() % 40) {
+    v1::StreamParametersRequest message;
+    const bool expected = message.ParseFromString(bytes.substr(0, size));
+    const grpc::ByteBuffer cut = size == 0
+                                     ? Buffer(std::string())
+                                     : Cut(bytes.substr(0, size), 200, &random);
+    EXPECT_EQ(DecodeRequests(cut).ok(), expected) << size;
+    refused += expected ? 0 : 1;
+  }
+  EXPECT_GT(refused, 50);
+}
+
+TEST(WireTest, WhatCameFromTheWireCanBeSentOn) {
+  std::deque<ShardReply> queue = {ChunkValue{2, 9, MakeFloats(5000, 1)}};
+  const std::string bytes = Bytes(EncodeReplies(kFrameBytesMax, &queue).bytes);
+  std::mt19937 random(3);
+  const auto frame = DecodeReplies(Cut(bytes, 3000, &random));
+  ASSERT_TRUE(frame.ok()) << frame.status();
+
+  queue = {frame->replies[0]};
+  EXPECT_EQ(Bytes(EncodeReplies(kFrameBytesMax, &queue).bytes), bytes);
 }
 
 }  // namespace

@@ -187,7 +187,7 @@ void FakeShardHost::Apply(SessionId session, const ChunkPush& push) {
     last = push.sequence;
     auto next = FloatBuffer::Allocate(chunk.weights->size());
     for (int64_t i = 0; i < next->size(); ++i) {
-      next->data()[i] = chunk.weights->data()[i] - push.gradient.data[i];
+      next->data()[i] = chunk.weights->data()[i] - push.gradient.data()[i];
     }
     chunk.weights = std::move(next);
     ++chunk.version;

@@ -63,7 +63,7 @@ void ParameterStream::Abort() {
 void ParameterStream::OnReadDone(bool ok) {
   absl::Status status;
   if (ok) {
-    auto frame = DecodeRequests(std::move(read_frame_));
+    auto frame = DecodeRequests(read_frame_);
     read_frame_.Clear();
     status = frame.ok() ? TakeFrame(*std::move(frame)) : frame.status();
   }

@@ -166,7 +166,7 @@ absl::Status FillPieces(const TensorRange& range,
   *response->mutable_spec() = range.job->resolved.tensors(range.tensor);
   for (const ChunkSpec& chunk : range.chunks) {
     const auto value = values.find(chunk.chunk);
-    if (value == values.end() || value->second->weights.size != chunk.count) {
+    if (value == values.end() || value->second->weights.size() != chunk.count) {
       return absl::InternalError(
           absl::StrCat("chunk ", chunk.chunk, " was not answered in full"));
     }
@@ -176,7 +176,7 @@ absl::Status FillPieces(const TensorRange& range,
     piece->set_offset(begin);
     piece->set_count(end - begin);
     piece->set_version(value->second->version);
-    piece->set_data(value->second->weights.data + (begin - chunk.offset),
+    piece->set_data(value->second->weights.data() + (begin - chunk.offset),
                     (end - begin) * sizeof(float));
   }
   return absl::OkStatus();

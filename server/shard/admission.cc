@@ -1,5 +1,6 @@
 #include "server/shard/admission.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -43,23 +44,30 @@ RequestError RefuseTotals(const ReductionTotals& totals, Refusal refusal) {
 std::optional<Refusal> CheckGradient(const ShardJob& job,
                                      const ChunkPush& push) {
   const ChunkSpec& spec = job.layout.chunk(push.chunk);
-  if (push.gradient.size != spec.count) {
+  if (push.gradient.size() != spec.count) {
     return Refusal{absl::InvalidArgumentError(absl::StrCat(
-                       PushName(job, push.chunk), ": ", push.gradient.size,
+                       PushName(job, push.chunk), ": ", push.gradient.size(),
                        " elements, chunk has ", spec.count)),
                    ErrorReason::kShapeMismatch};
   }
-  if (job.optimizer_kernels.all_finite(push.gradient.data, spec.count)) {
-    return std::nullopt;
+  // By blocks that stay in the first-level cache: a gradient from the wire has
+  // to be copied to be read.
+  constexpr int64_t kBlockFloats = 2048;
+  float scratch[kBlockFloats];
+  for (int64_t begin = 0; begin < spec.count; begin += kBlockFloats) {
+    const int64_t n = std::min(kBlockFloats, spec.count - begin);
+    const float* const block = push.gradient.Read(begin, n, scratch);
+    if (!job.optimizer_kernels.all_finite(block, n)) {
+      const float* const bad = std::find_if_not(
+          block, block + n, [](float value) { return std::isfinite(value); });
+      return Refusal{
+          absl::InvalidArgumentError(absl::StrCat(
+              PushName(job, push.chunk), ": element ",
+              spec.offset + begin + (bad - block), " of the tensor is ", *bad)),
+          ErrorReason::kNotFinite};
+    }
   }
-  int64_t i = 0;
-  while (std::isfinite(push.gradient.data[i])) {
-    ++i;
-  }
-  return Refusal{absl::InvalidArgumentError(absl::StrCat(
-                     PushName(job, push.chunk), ": element ", spec.offset + i,
-                     " of the tensor is ", push.gradient.data[i])),
-                 ErrorReason::kNotFinite};
+  return std::nullopt;
 }
 
 std::optional<Refusal> CheckSyncStep(const ShardJob& job, const ChunkPush& push,

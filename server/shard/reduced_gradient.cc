@@ -6,28 +6,37 @@
 
 namespace selari {
 
-ReducedGradient::ReducedGradient(FloatSlice gradient) {
-  pointers_.push_back(gradient.data);
+ReducedGradient::ReducedGradient(FloatSlice gradient)
+    : scratch_blocks_(gradient.data() == nullptr ? 1 : 0) {
   inputs_.push_back(std::move(gradient));
 }
 
 ReducedGradient::ReducedGradient(
     Inputs inputs, std::shared_ptr<const ReductionProgram> program,
     AddFunction add)
-    : inputs_(std::move(inputs)), program_(std::move(program)), add_(add) {
+    : inputs_(std::move(inputs)),
+      scratch_blocks_(program->scratch_blocks()),
+      program_(std::move(program)),
+      add_(add) {
   SELARI_CHECK(inputs_.size() == program_->nodes().size());
   for (const FloatSlice& input : inputs_) {
-    SELARI_CHECK(input.size == size());
-    pointers_.push_back(input.data);
+    SELARI_CHECK(input.size() == size());
+    scratch_blocks_ += input.data() == nullptr ? 1 : 0;
   }
 }
 
 const float* ReducedGradient::Block(int64_t offset, int64_t n,
                                     float* scratch) const {
   if (program_ == nullptr) {
-    return pointers_[0] + offset;
+    return inputs_[0].Read(offset, n, scratch);
   }
-  return program_->Run(pointers_, offset, n, scratch, add_);
+  absl::InlinedVector<const float*, 8> blocks;
+  float* next = scratch;
+  for (const FloatSlice& input : inputs_) {
+    blocks.push_back(input.Read(offset, n, next));
+    next += input.data() == nullptr ? ReductionProgram::kBlockFloats : 0;
+  }
+  return program_->Run(blocks, n, next, add_);
 }
 
 void ReducedGradient::CopyTo(float* out, float* scratch) const {

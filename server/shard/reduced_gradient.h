@@ -32,11 +32,10 @@ class ReducedGradient {
                   AddFunction add);
 
   // Floats.
-  int64_t size() const { return inputs_.empty() ? 0 : inputs_[0].size; }
-  // Blocks of scratch that Block needs; 0 when it only refers to its input.
-  int32_t scratch_blocks() const {
-    return program_ == nullptr ? 0 : program_->scratch_blocks();
-  }
+  int64_t size() const { return inputs_.empty() ? 0 : inputs_[0].size(); }
+  // Blocks of scratch that Block needs: for partial sums, and for each input
+  // that cannot be read in place. 0 when it only refers to its input.
+  int32_t scratch_blocks() const { return scratch_blocks_; }
 
   // Floats [offset, offset + n) of the sum: in `scratch`
   // (scratch_blocks, ReductionProgram::kBlockFloats) or in the input.
@@ -48,7 +47,7 @@ class ReducedGradient {
 
  private:
   Inputs inputs_;
-  absl::InlinedVector<const float*, 2> pointers_;  // of inputs_
+  int32_t scratch_blocks_ = 0;
   std::shared_ptr<const ReductionProgram> program_;
   AddFunction add_ = nullptr;
 };

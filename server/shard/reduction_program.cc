@@ -49,13 +49,13 @@ ReductionProgram::Operand ReductionProgram::Compile(const ReductionTree& tree,
 }
 
 const float* ReductionProgram::Run(absl::Span<const float* const> inputs,
-                                   int64_t offset, int64_t n, float* scratch,
+                                   int64_t n, float* scratch,
                                    AddFunction add) const {
   if (additions_.empty()) {
-    return inputs[0] + offset;
+    return inputs[0];
   }
   const auto at = [&](Operand operand) -> const float* {
-    return operand >= 0 ? inputs[operand] + offset
+    return operand >= 0 ? inputs[operand]
                         : scratch + (-1 - operand) * kBlockFloats;
   };
   for (const Addition& addition : additions_) {

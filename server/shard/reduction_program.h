@@ -32,13 +32,13 @@ class ReductionProgram {
   // Blocks of scratch that Run needs; 0 when there is nothing to add.
   int32_t scratch_blocks() const { return scratch_blocks_; }
 
-  // The sum of floats [offset, offset + n) of the nodes' gradients: a place in
-  // `scratch`, or in the only gradient.
-  //   inputs:  (nodes), the first float of each node's gradient
+  // The sum of `n` floats of the nodes' gradients: a place in `scratch`, or the
+  // only gradient.
+  //   inputs:  (nodes), the first of these floats of each node's gradient
   //   scratch: (scratch_blocks, kBlockFloats)
   // REQUIRES: 0 <= n <= kBlockFloats.
-  const float* Run(absl::Span<const float* const> inputs, int64_t offset,
-                   int64_t n, float* scratch, AddFunction add) const;
+  const float* Run(absl::Span<const float* const> inputs, int64_t n,
+                   float* scratch, AddFunction add) const;
 
  private:
   // An input when >= 0, otherwise block -1 - operand of scratch.

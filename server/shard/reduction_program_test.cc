@@ -63,7 +63,7 @@ TEST_P(ReductionProgramTest, AnyCoverGivesTheBitsOfTheLeaves) {
     const ReductionProgram program(tree, cover);
     std::vector<float> scratch(program.scratch_blocks() *
                                ReductionProgram::kBlockFloats);
-    ASSERT_EQ(*program.Run(inputs, 0, 1, scratch.data(), Add), expected)
+    ASSERT_EQ(*program.Run(inputs, 1, scratch.data(), Add), expected)
         << cover.size() << " nodes, trial " << trial;
   }
 }
@@ -86,7 +86,7 @@ TEST(ReductionProgram, AnOnlyInputIsNotCopied) {
   const ReductionProgram program(tree, {tree.root()});
   const float gradient[4] = {1, 2, 3, 4};
   const float* const input = gradient;
-  EXPECT_EQ(program.Run({&input, 1}, 2, 2, nullptr, Add), gradient + 2);
+  EXPECT_EQ(program.Run({&input, 1}, 4, nullptr, Add), gradient);
 }
 
 }  // namespace

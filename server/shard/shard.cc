@@ -71,8 +71,7 @@ void Shard::Handle(SessionId session, ShardRequest request, Replies* replies) {
 
 void Shard::HandlePush(SessionId session, ChunkPush push, Replies* replies) {
   ++counters_.pushes;
-  counters_.push_bytes +=
-      push.gradient.size * static_cast<int64_t>(sizeof(float));
+  counters_.push_bytes += push.gradient.size_bytes();
   const WorkerIdentity worker = *sessions_.Find(session);
   if (worker.worker_id == kObserverId) {
     Refuse(session, RefusePush(push, ObserverPush()), replies);
@@ -290,8 +289,7 @@ void Shard::AnswerPull(SessionId session, const ChunkPull& pull,
                        Replies* replies) {
   const size_t index = state_->IndexOf(pull.chunk);
   ChunkValue value{pull.chunk, state_->version(index), state_->weights(index)};
-  counters_.pull_bytes +=
-      value.weights.size * static_cast<int64_t>(sizeof(float));
+  counters_.pull_bytes += value.weights.size_bytes();
   replies->push_back({session, std::move(value)});
 }
 

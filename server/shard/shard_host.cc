@@ -164,9 +164,7 @@ class ThreadedShardHost : public ShardHost {
 
 int64_t GradientBytes(const ShardRequest& request) {
   const auto* push = std::get_if<ChunkPush>(&request);
-  return push == nullptr
-             ? 0
-             : push->gradient.size * static_cast<int64_t>(sizeof(float));
+  return push == nullptr ? 0 : push->gradient.size_bytes();
 }
 
 absl::Status ThreadedShardHost::CheckJob(const ShardJob& job) const {

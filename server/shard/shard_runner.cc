@@ -13,9 +13,7 @@ constexpr int64_t kBytesPerDelivery = int64_t{1} << 20;
 
 int64_t GradientBytes(const ShardRequest& request) {
   const auto* push = std::get_if<ChunkPush>(&request);
-  return push == nullptr
-             ? 0
-             : push->gradient.size * static_cast<int64_t>(sizeof(float));
+  return push == nullptr ? 0 : push->gradient.size_bytes();
 }
 
 }  // namespace

@@ -157,6 +157,8 @@ TEST_F(ShardTest, RefusesWhatIsNotFinite) {
     std::vector<float> values(kCount, 1);
     values[17] = bad;
     ChunkPush push = Push(0, kRoot, 1, 2);
+    push.gradient = MakeWireSlice(values, 5, 3);
+    EXPECT_EQ(Refusal(Handle(1, push)).reason, ErrorReason::kNotFinite);
     push.gradient = MakeSlice(values);
     const RequestError error = Refusal(Handle(1, push));
     EXPECT_EQ(error.reason, ErrorReason::kNotFinite);
@@ -211,7 +213,7 @@ TEST_F(ShardTest, NeedsNoNewMemoryForANewVersion) {
   std::set<const float*> buffers;
   for (int64_t step = 0; step < 10; ++step) {
     Handle(1, Push(step, kRoot, 1, 2));
-    buffers.insert(shard_->state().weights(0).data);
+    buffers.insert(shard_->state().weights(0).data());
   }
   EXPECT_EQ(buffers.size(), 2u) << "the version and the one before take turns";
 }

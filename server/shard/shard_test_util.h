@@ -3,7 +3,9 @@
 #ifndef SELARI_SERVER_SHARD_SHARD_TEST_UTIL_H_
 #define SELARI_SERVER_SHARD_SHARD_TEST_UTIL_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -22,8 +24,29 @@ inline FloatSlice MakeSlice(std::vector<float> values) {
   return {memory->data(), static_cast<int64_t>(memory->size()), memory};
 }
 
+// The same floats as they may arrive over the wire: in pieces of `piece_bytes`,
+// the first of which starts `shift` bytes after an address for floats.
+inline FloatSlice MakeWireSlice(const std::vector<float>& values,
+                                int64_t piece_bytes, int shift) {
+  struct Frame {
+    std::vector<float> memory;
+    std::vector<FloatSlice::Piece> pieces;
+  };
+  const auto frame = std::make_shared<Frame>();
+  frame->memory.resize(values.size() + 1);
+  char* const begin = reinterpret_cast<char*>(frame->memory.data()) + shift;
+  const auto size = static_cast<int64_t>(values.size() * sizeof(float));
+  std::memcpy(begin, values.data(), static_cast<size_t>(size));
+  for (int64_t at = 0; at < size; at += piece_bytes) {
+    frame->pieces.push_back({begin + at, std::min(size, at + piece_bytes)});
+  }
+  return FloatSlice(frame->pieces, frame);
+}
+
 inline std::vector<float> Values(const FloatSlice& slice) {
-  return {slice.data, slice.data + slice.size};
+  std::vector<float> values(static_cast<size_t>(slice.size()));
+  slice.Copy(0, slice.size(), values.data());
+  return values;
 }
 
 inline std::vector<float> Values(const FloatBuffer& buffer) {

@@ -14,7 +14,9 @@ namespace {
 
 template <typename T>
 void ReadAll(const selari::FloatSlice& floats, T* sink) {
-  for (const float f : floats.span()) {
+  std::vector<float> copy(static_cast<std::size_t>(floats.size()));
+  floats.Copy(0, floats.size(), copy.data());
+  for (const float f : copy) {
     *sink += f;
   }
 }
@@ -22,10 +24,13 @@ void ReadAll(const selari::FloatSlice& floats, T* sink) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const grpc::Slice slice(data, size);
+  // In two parts, cut where the input says, so that anything may straddle.
+  const size_t cut = size == 0 ? 0 : data[0] % size;
+  const grpc::Slice slices[] = {grpc::Slice(data, cut),
+                                grpc::Slice(data + cut, size - cut)};
   // Keeps the compiler from dropping the reads.
   volatile float sink = 0;
-  const auto requests = selari::DecodeRequests(grpc::ByteBuffer(&slice, 1));
+  const auto requests = selari::DecodeRequests(grpc::ByteBuffer(slices, 2));
   if (requests.ok()) {
     for (const selari::ShardRequest& request : requests->requests) {
       if (const auto* push = std::get_if<selari::ChunkPush>(&request)) {
@@ -33,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       }
     }
   }
-  const auto replies = selari::DecodeReplies(grpc::ByteBuffer(&slice, 1));
+  const auto replies = selari::DecodeReplies(grpc::ByteBuffer(slices, 2));
   if (replies.ok()) {
     for (const selari::ShardReply& reply : replies->replies) {
       if (const auto* value = std::get_if<selari::ChunkValue>(&reply)) {

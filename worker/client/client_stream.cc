@@ -68,7 +68,7 @@ void ClientStream::OnReadDone(bool ok) {
       MutexLock lock(&mu_);
       bytes_received_ += static_cast<int64_t>(read_frame_.Length());
     }
-    auto frame = DecodeReplies(std::move(read_frame_));
+    auto frame = DecodeReplies(read_frame_);
     read_frame_.Clear();
     const absl::Status taken =
         frame.ok() ? owner_->OnFrame(*std::move(frame)) : frame.status();

@@ -1,7 +1,6 @@
 #include "worker/client/parameter_client_impl.h"
 
 #include <chrono>
-#include <cstring>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -265,8 +264,7 @@ void ParameterClientImpl::TakeValue(const ChunkValue& value) {
     return;
   }
   // Without the lock: other servers' values are copied meanwhile.
-  std::memcpy(destination, value.weights.data,
-              value.weights.size * sizeof(float));
+  value.weights.Copy(0, value.weights.size(), destination);
   MutexLock lock(&mu_);
   if (book_.EndFill(value.chunk) || pull_blocked_) {
     changed_.NotifyAll();

@@ -21,7 +21,7 @@ void PushWindow::CountSent(const std::vector<ShardRequest>& requests) {
   MutexLock lock(&mu_);
   for (const ShardRequest& request : requests) {
     if (const auto* push = std::get_if<ChunkPush>(&request)) {
-      bytes_ += push->gradient.size * int64_t{sizeof(float)};
+      bytes_ += push->gradient.size_bytes();
     }
   }
 }

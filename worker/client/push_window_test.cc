@@ -15,7 +15,7 @@ class PushWindowTest : public ::testing::Test {
 
   void Send() {
     ChunkPush push;
-    push.gradient.size = 32;
+    push.gradient = FloatSlice(nullptr, 32, nullptr);
     window_.CountSent({push, ChunkPull()});
   }
 

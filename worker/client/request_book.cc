@@ -68,9 +68,9 @@ float* RequestBook::BeginFill(const ChunkValue& value) {
     return nullptr;
   }
   const ChunkSpec& chunk = layout_.chunk(value.chunk);
-  if (value.weights.size != chunk.count) {
+  if (value.weights.size() != chunk.count) {
     Fail(absl::DataLossError(absl::StrCat(
-        "shard ", chunk.shard, " sent ", value.weights.size,
+        "shard ", chunk.shard, " sent ", value.weights.size(),
         " weights for chunk ", value.chunk, ", which has ", chunk.count)));
     return nullptr;
   }

@@ -56,8 +56,8 @@ TEST_F(RequestBookTest, GradientIsCutByReference) {
   EXPECT_EQ(AsPush(requests[0]).node, (TreeNode{1, 0}));
   EXPECT_EQ(AsPush(requests[1]).chunk, 2);
   EXPECT_EQ(AsPush(requests[1]).sequence, 1);
-  EXPECT_EQ(AsPush(requests[1]).gradient.data, gradient->data() + 16);
-  EXPECT_EQ(AsPush(requests[1]).gradient.owner, gradient);
+  EXPECT_EQ(AsPush(requests[1]).gradient.data(), gradient->data() + 16);
+  EXPECT_EQ(AsPush(requests[1]).gradient.owner(), gradient);
 }
 
 TEST_F(RequestBookTest, UnansweredIsSentAgainInOrder) {
@@ -130,7 +130,7 @@ TEST_F(RequestBookTest, TotalsGoOutWhenAllPartsAreThere) {
 TEST_F(RequestBookTest, NonsenseOfAServerIsAnError) {
   book_.RequestPull(0, 0);
   ChunkValue value{0, 1, {}};
-  value.weights.size = 3;
+  value.weights = FloatSlice(nullptr, 3, nullptr);
   EXPECT_EQ(book_.BeginFill(value), nullptr);
   EXPECT_THAT(std::string(book_.failure().message()),
               HasSubstr("sent 3 weights for chunk 0, which has 16"));

@@ -24,7 +24,7 @@ float* TensorInbox::BeginFill(const ChunkValue& value) {
     return nullptr;
   }
   const ChunkSpec& chunk = chunks_[value.chunk - chunks_[0].chunk];
-  SELARI_CHECK(value.weights.size == chunk.count);
+  SELARI_CHECK(value.weights.size() == chunk.count);
   state = State::kFilling;
   ++filling_count_;
   return buffer_->data() + chunk.offset;

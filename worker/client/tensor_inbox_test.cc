@@ -17,7 +17,7 @@ class TensorInboxTest : public ::testing::Test {
 
   float* Begin(int32_t chunk, int64_t version) {
     ChunkValue value{chunk, version, {}};
-    value.weights.size = layout_.chunk(chunk).count;
+    value.weights = FloatSlice(nullptr, layout_.chunk(chunk).count, nullptr);
     return inbox_.BeginFill(value);
   }
 
