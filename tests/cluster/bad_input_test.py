@@ -102,7 +102,7 @@ class BadInputTest(unittest.TestCase):
         self.refused(["images.idx"])
 
     def test_labels_out_of_range(self):
-        self.refused(["label of row", "is 3", "0 to 2"], "--set",
+        self.refused(["labels.idx: label of row", "is 3", "0 to 2"], "--set",
                      "data.class_count=3")
 
     def test_fewer_labels_than_images(self):

@@ -39,7 +39,7 @@ absl::Status ValidateDataset(const Dataset& dataset) {
   for (std::size_t i = 0; i < dataset.labels.size(); ++i) {
     if (dataset.labels[i] < 0 || dataset.labels[i] >= dataset.class_count) {
       return absl::InvalidArgumentError(absl::StrCat(
-          dataset.source, ": label of row ", i, " is ", dataset.labels[i],
+          dataset.label_source, ": label of row ", i, " is ", dataset.labels[i],
           ", the job has classes 0 to ", dataset.class_count - 1));
     }
   }

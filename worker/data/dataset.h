@@ -19,8 +19,10 @@
 namespace selari {
 
 struct Dataset {
-  // For messages: where the features come from.
+  // For messages: the files that features and labels come from, one for both
+  // when they share it.
   std::string source;
+  std::string label_source;
   // Samples, >= 0.
   int64_t size = 0;
   // Shape of one sample, without the sample dimension; each >= 1. An image is

@@ -17,6 +17,7 @@ Dataset DatasetOf(int64_t dim, const std::vector<float>& features,
                   std::vector<int32_t> labels) {
   Dataset dataset;
   dataset.source = "train";
+  dataset.label_source = "train labels";
   dataset.dim = dim;
   dataset.feature_shape = {dim};
   dataset.size = static_cast<int64_t>(features.size()) / dim;
@@ -45,8 +46,10 @@ TEST(DatasetTest, DeducesTheClassCountOnlyWhenNotGiven) {
 TEST(DatasetTest, NamesTheRowOfALabelOutOfRange) {
   Dataset dataset = DatasetOf(1, {1, 2, 3}, {0, 1, 2});
   dataset.class_count = 2;
-  EXPECT_THAT(std::string(ValidateDataset(dataset).message()),
-              HasSubstr("label of row 2 is 2, the job has classes 0 to 1"));
+  EXPECT_THAT(
+      std::string(ValidateDataset(dataset).message()),
+      HasSubstr(
+          "train labels: label of row 2 is 2, the job has classes 0 to 1"));
 }
 
 TEST(DatasetTest, CountsSamplesAndLabels) {

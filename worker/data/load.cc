@@ -46,6 +46,7 @@ absl::StatusOr<Dataset> LoadArrays(FileEnv& env, ParseArray parse,
                           parse(labels_path, std::move(bytes)));
   Dataset dataset;
   dataset.source = features_path;
+  dataset.label_source = labels_path;
   SELARI_ASSIGN_OR_RETURN(dataset.features, ToFloats(features));
   dataset.size = features.shape[0];
   dataset.feature_shape.assign(features.shape.begin() + 1,
@@ -88,6 +89,7 @@ absl::StatusOr<Dataset> LoadCsv(FileEnv& env, const v1::CsvSource& csv,
   SELARI_ASSIGN_OR_RETURN(CsvTable table, ParseCsv(path, text, options));
   Dataset dataset;
   dataset.source = path;
+  dataset.label_source = path;
   dataset.size = table.row_count;
   dataset.feature_shape = {static_cast<int64_t>(table.feature_names.size())};
   dataset.features = std::move(table.features);
