@@ -8,9 +8,9 @@
 #include "absl/strings/str_format.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
-#include "cli/human.h"
 #include "cli/print_error.h"
 #include "common/grpc_coordinator_client.h"
+#include "common/human.h"
 #include "common/status.h"
 #include "google/protobuf/util/json_util.h"
 

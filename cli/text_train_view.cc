@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cli/human.h"
 #include "cli/train_view.h"
+#include "common/human.h"
 
 namespace selari {
 namespace {

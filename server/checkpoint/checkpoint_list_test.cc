@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "common/fault_file_env.h"
 #include "common/file_env.h"
+#include "common/human.h"
 #include "gtest/gtest.h"
 #include "server/checkpoint/checkpoint_fixture.h"
 #include "server/checkpoint/describe.h"
@@ -81,17 +82,8 @@ TEST(CheckpointListTest, WholeCheckpointIsOneSentence) {
   const VerifyReport report = VerifyCheckpoint(env, dir);
   EXPECT_EQ(DescribeVerification(dir, report),
             "\"c/step-000000007\" is whole: 3 files, " +
-                DescribeBytes(report.size_bytes) + ", digest " +
+                HumanBytes(report.size_bytes) + ", digest " +
                 report.state_digest + ".\n");
-}
-
-TEST(DescribeBytesTest, HasThreeOrFourCharactersAndAUnit) {
-  EXPECT_EQ(DescribeBytes(0), "0 B");
-  EXPECT_EQ(DescribeBytes(1023), "1023 B");
-  EXPECT_EQ(DescribeBytes(1024), "1.0 KiB");
-  EXPECT_EQ(DescribeBytes(1048575), "1.0 MiB");
-  EXPECT_EQ(DescribeBytes(int64_t{3} << 29), "1.5 GiB");
-  EXPECT_EQ(DescribeBytes(INT64_MAX), "8.0 EiB");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/file_env.h"
+#include "common/human.h"
 #include "selari/v1/checkpoint.pb.h"
 #include "server/checkpoint/checkpoint_list.h"
 
@@ -20,21 +21,6 @@ namespace {
 constexpr std::size_t kShownDigits = 16;
 
 }  // namespace
-
-std::string DescribeBytes(int64_t bytes) {
-  constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  if (bytes < 1024) {
-    return absl::StrCat(bytes, " B");
-  }
-  auto value = static_cast<double>(bytes) / 1024;
-  std::size_t unit = 0;
-  // 1023.95 would be rounded to 1024.0.
-  while (value >= 1023.95) {
-    value /= 1024;
-    ++unit;
-  }
-  return absl::StrFormat("%.1f %s", value, kUnits[unit]);
-}
 
 std::string DescribeCheckpoints(
     absl::string_view checkpoints_dir,
@@ -61,7 +47,7 @@ std::string DescribeCheckpoints(
     absl::StrAppendFormat(
         &table, "%12d  %-20s %10s  %6d  %-16s  %s\n", checkpoint.step,
         absl::FormatTime("%Y-%m-%d %H:%M:%S", time, absl::UTCTimeZone()),
-        DescribeBytes(checkpoint.size_bytes), manifest.shards_size(),
+        HumanBytes(checkpoint.size_bytes), manifest.shards_size(),
         manifest.state_digest().substr(0, kShownDigits),
         BaseName(checkpoint.path));
   }
@@ -72,8 +58,8 @@ std::string DescribeVerification(absl::string_view dir,
                                  const VerifyReport& report) {
   if (report.problems.empty()) {
     return absl::StrCat("\"", dir, "\" is whole: ", report.file_count,
-                        " files, ", DescribeBytes(report.size_bytes),
-                        ", digest ", report.state_digest, ".\n");
+                        " files, ", HumanBytes(report.size_bytes), ", digest ",
+                        report.state_digest, ".\n");
   }
   std::string text;
   for (const std::string& problem : report.problems) {

@@ -4,7 +4,6 @@
 #ifndef SELARI_SERVER_CHECKPOINT_DESCRIBE_H_
 #define SELARI_SERVER_CHECKPOINT_DESCRIBE_H_
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,9 +20,6 @@ std::string DescribeCheckpoints(absl::string_view checkpoints_dir,
 // One sentence if the checkpoint is whole, otherwise one for each problem.
 std::string DescribeVerification(absl::string_view dir,
                                  const VerifyReport& report);
-
-// "512 B", "1.5 KiB", "2.0 MiB": three or four characters and a unit.
-std::string DescribeBytes(int64_t bytes);
 
 }  // namespace selari
 

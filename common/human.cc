@@ -1,4 +1,4 @@
-#include "cli/human.h"
+#include "common/human.h"
 
 #include <cmath>
 

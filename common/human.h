@@ -2,8 +2,8 @@
 //
 // Thread safety: pure functions.
 
-#ifndef SELARI_CLI_HUMAN_H_
-#define SELARI_CLI_HUMAN_H_
+#ifndef SELARI_COMMON_HUMAN_H_
+#define SELARI_COMMON_HUMAN_H_
 
 #include <cstdint>
 #include <string>
@@ -19,4 +19,4 @@ std::string HumanSeconds(double seconds);
 
 }  // namespace selari
 
-#endif  // SELARI_CLI_HUMAN_H_
+#endif  // SELARI_COMMON_HUMAN_H_
