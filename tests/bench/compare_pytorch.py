@@ -1,12 +1,13 @@
-"""Samples per second of Selari, centralised and distributed, against PyTorch's
-eager mode on the same model, batch, data and cores, in alternation.
+"""Samples per second of Selari, centralised and distributed, against PyTorch,
+eager and compiled, on the same model, batch, data and cores, in alternation.
 
     python tests/bench/compare_pytorch.py path/to/selari [--repeats 5]
         [--steps 1500] [--threads 2]
 
-Needs the packages torch and numpy and Debian's dataset-fashion-mnist. Prints
-one row for each model and way, with the median, the spread and the ratio of
-medians to PyTorch's. Runs are interleaved, since machines drift.
+Needs the packages torch and numpy and Debian's dataset-fashion-mnist and
+python3-dev (torch.compile includes its headers). Prints one row for each model
+and way, with the median, the spread and the ratio of medians to PyTorch's
+eager mode. Runs are interleaved, since machines drift.
 """
 
 import argparse
@@ -72,15 +73,21 @@ def make_model(name):
         nn.LayerNorm(128), nn.Linear(128, 10))
 
 
-def run_pytorch(name, steps, threads, batch=128):
-    """One run of the same training in eager mode, data already in memory."""
+def run_pytorch(name, steps, threads, compiled, batch=128):
+    """One run of the same training, data already in memory."""
     import torch
     torch.set_num_threads(threads)
     torch.manual_seed(1)
     x, y = (torch.from_numpy(a) for a in load_train())
     model = make_model(name)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.001)
-    loss_of = torch.nn.CrossEntropyLoss()
+    cross_entropy = torch.nn.CrossEntropyLoss()
+
+    def loss_of(inputs, labels):
+        return cross_entropy(model(inputs), labels)
+
+    if compiled:  # the loss too, so that it is fused with the last layer
+        loss_of = torch.compile(loss_of)
     order = torch.randperm(len(x))
     done = 0
     start = None
@@ -91,7 +98,7 @@ def run_pytorch(name, steps, threads, batch=128):
         first = step * batch % (len(x) - batch)
         rows = order[first:first + batch]
         optimizer.zero_grad(set_to_none=True)
-        loss = loss_of(model(x[rows]), y[rows])
+        loss = loss_of(x[rows], y[rows])
         loss.backward()
         optimizer.step()
         done += batch
@@ -106,10 +113,12 @@ def main():
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     parser.add_argument("--models", nargs="*", default=["job", "cnn"])
     parser.add_argument("--pytorch", help=argparse.SUPPRESS)
+    parser.add_argument("--compiled", action="store_true",
+                        help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.pytorch:  # a fresh process for each run
         print(run_pytorch(arguments.pytorch, arguments.steps,
-                          arguments.threads))
+                          arguments.threads, arguments.compiled))
         return
     for name in arguments.models:
         compare(name, arguments)
@@ -123,16 +132,18 @@ def compare(name, arguments):
         "1 server, 1 worker": ["--servers", "1", "--workers", "1"],
         "2 servers, 2 workers": ["--servers", "2", "--workers", "2"],
     }
-    rates = {way: [] for way in ["PyTorch eager", *shapes]}
+    pytorch = {"PyTorch eager": [], "PyTorch compiled": ["--compiled"]}
+    rates = {way: [] for way in [*pytorch, *shapes]}
     wire = {}
     for repeat in range(arguments.repeats):
         print(f"{name}: run {repeat + 1} of {arguments.repeats}",
               file=sys.stderr, flush=True)
-        output = subprocess.run(
-            [sys.executable, __file__, arguments.binary, "--pytorch", name,
-             "--steps", str(steps), "--threads", str(arguments.threads)],
-            capture_output=True, text=True, check=True).stdout
-        rates["PyTorch eager"].append(float(output))
+        for way, flags in pytorch.items():
+            output = subprocess.run(
+                [sys.executable, __file__, arguments.binary, "--pytorch", name,
+                 "--steps", str(steps), "--threads", str(arguments.threads),
+                 *flags], stdout=subprocess.PIPE, text=True, check=True).stdout
+            rates[way].append(float(output))
         for way, shape in shapes.items():
             rate, summary = run_selari(arguments.binary, job, steps, shape)
             rates[way].append(rate)
