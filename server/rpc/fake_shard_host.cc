@@ -186,8 +186,9 @@ void FakeShardHost::Apply(SessionId session, const ChunkPush& push) {
   if (!repeated) {
     last = push.sequence;
     auto next = FloatBuffer::Allocate(chunk.weights->size());
+    push.gradient.Copy(0, next->size(), next->data());
     for (int64_t i = 0; i < next->size(); ++i) {
-      next->data()[i] = chunk.weights->data()[i] - push.gradient.data()[i];
+      next->data()[i] = chunk.weights->data()[i] - next->data()[i];
     }
     chunk.weights = std::move(next);
     ++chunk.version;
