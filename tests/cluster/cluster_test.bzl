@@ -2,11 +2,12 @@
 
 load("//tools:python_test.bzl", "python_test")
 
-def cluster_test(name, data = [], packages = False):
-    """Runs <name>.py with the path of the binary as its argument.
+def cluster_test(name, main, data = [], packages = False):
+    """Runs `main` with the path of the binary as its argument.
 
     Args:
       name: the test's name.
+      main: the script.
       data: more files it uses at run time.
       packages: whether it needs more than Python's standard library.
     """
@@ -16,6 +17,6 @@ def cluster_test(name, data = [], packages = False):
         srcs = ["harness.py"],
         args = ["$(location //cli:selari)"],
         data = ["//cli:selari"] + data,
-        main = name + ".py",
+        main = main,
         packages = packages,
     )
