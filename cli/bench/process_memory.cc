@@ -8,7 +8,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
-#include "cli/human.h"
+#include "common/human.h"
 #include "common/status.h"
 
 namespace selari {

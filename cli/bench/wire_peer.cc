@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "cli/bench/process_memory.h"
-#include "cli/human.h"
 #include "common/host_port.h"
+#include "common/human.h"
 #include "common/isa.h"
 #include "common/status.h"
 

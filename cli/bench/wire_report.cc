@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "cli/human.h"
+#include "common/human.h"
 #include "common/version.h"
 #include "nlohmann/json.hpp"
 
