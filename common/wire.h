@@ -24,8 +24,9 @@
 namespace selari {
 
 // Frames are cut at about this size: large enough that framing costs nothing,
-// small enough that the receiver works on one while the next arrives.
-constexpr int64_t kFrameBytesMax = 1 << 20;
+// small enough that the receiver works on one while the next arrives. Room for
+// four whole chunks.
+constexpr int64_t kFrameBytesMax = (1 << 20) + (1 << 10);
 
 struct StreamHello {
   std::string job_id;

@@ -47,14 +47,9 @@ std::string WithPort(const std::string& address, int port) {
   return absl::StrCat(host, ":", port);
 }
 
+// 0: as many as fit the machine.
 int32_t ThreadCount(int32_t asked_for, const v1::Job& job) {
-  if (asked_for > 0) {
-    return asked_for;
-  }
-  if (job.cluster().server_threads() > 0) {
-    return job.cluster().server_threads();
-  }
-  return std::max(1, static_cast<int32_t>(std::thread::hardware_concurrency()));
+  return asked_for > 0 ? asked_for : job.cluster().server_threads();
 }
 
 // One life of a server.
@@ -123,9 +118,8 @@ RetryOptions ServerRun::Retry() const {
 }
 
 absl::Status ServerRun::Listen(const v1::ResolvedJob& job) {
-  ShardHost::Options host;
-  host.threads = ThreadCount(options_.threads, job.job());
-  host_ = ShardHost::Create(host);
+  host_ = ShardHost::Create(
+      ShardHost::ServerOptions(ThreadCount(options_.threads, job.job())));
 
   LocalShardControl::Options control;
   control.incarnation = incarnation_;

@@ -1,7 +1,5 @@
 #include "cli/bench/wire_server.h"
 
-#include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "cli/bench/process_memory.h"
@@ -38,11 +36,7 @@ absl::StatusOr<std::unique_ptr<WireServer>> WireServer::Start(
 WireServer::WireServer(const WireShape& shape,
                        std::shared_ptr<const ShardJob> job)
     : token_(NewIncarnation()), raw_(shape, std::move(job)) {
-  ShardHost::Options host;
-  // As a server process without cluster.server_threads.
-  host.threads =
-      std::max(1, static_cast<int32_t>(std::thread::hardware_concurrency()));
-  host_ = ShardHost::Create(host);
+  host_ = ShardHost::Create(ShardHost::ServerOptions(/*threads=*/0));
   LocalShardControl::Options control;
   control.incarnation = token_;
   LocalShardControl::Environment environment;

@@ -138,13 +138,51 @@ void FakeShardHost::Submit(SessionId session,
                            std::vector<ShardRequest> requests) {
   {
     MutexLock lock(&mu_);
+    int64_t handled_bytes = 0;
     for (const ShardRequest& request : requests) {
+      if (const auto* push = std::get_if<ChunkPush>(&request)) {
+        handled_bytes += push->gradient.size_bytes();
+      }
       Take(session, request);
     }
+    handled_.emplace_back(sessions_.at(session).sink, handled_bytes);
     request_count_ += static_cast<int64_t>(requests.size());
     submitted_.NotifyAll();
   }
+  DeliverHandled();
   Deliver();
+}
+
+void FakeShardHost::HoldHandled() {
+  MutexLock lock(&mu_);
+  handled_held_ = true;
+}
+
+void FakeShardHost::ReleaseHandled() {
+  {
+    MutexLock lock(&mu_);
+    handled_held_ = false;
+  }
+  DeliverHandled();
+}
+
+void FakeShardHost::DeliverHandled() {
+  std::vector<std::pair<std::shared_ptr<ReplySink>, int64_t>> handled;
+  {
+    MutexLock lock(&mu_);
+    if (handled_held_) {
+      return;
+    }
+    handled.swap(handled_);
+  }
+  for (const auto& [sink, bytes] : handled) {
+    sink->OnHandled(bytes);
+  }
+}
+
+int64_t FakeShardHost::request_count() const {
+  MutexLock lock(&mu_);
+  return request_count_;
 }
 
 void FakeShardHost::Take(SessionId session, const ShardRequest& request) {

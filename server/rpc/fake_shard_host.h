@@ -31,12 +31,16 @@ class FakeShardHost final : public ShardHost {
   // Keeps replies back until ReleaseReplies.
   void HoldReplies();
   void ReleaseReplies();
+  // Pushes count as waiting in a queue until ReleaseHandled.
+  void HoldHandled();
+  void ReleaseHandled();
   // The next push is refused so.
   void RefuseNextPush(RequestError error);
   // Sends a reply to every session.
   void Broadcast(const ShardReply& reply);
   // Blocks until so many requests were submitted in all.
   void WaitForRequests(int64_t count);
+  int64_t request_count() const;
   // Pushes that were applied.
   int64_t applied_count() const;
   // Sessions that are connected.
@@ -83,6 +87,7 @@ class FakeShardHost final : public ShardHost {
   void AnswerPulls() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Delivers the outbox unless replies are held. Called without the lock.
   void Deliver();
+  void DeliverHandled();
 
   mutable Mutex mu_;
   CondVar submitted_;
@@ -98,6 +103,9 @@ class FakeShardHost final : public ShardHost {
   std::vector<RequestError> refusals_ ABSL_GUARDED_BY(mu_);
   Outbox outbox_ ABSL_GUARDED_BY(mu_);
   bool held_ ABSL_GUARDED_BY(mu_) = false;
+  bool handled_held_ ABSL_GUARDED_BY(mu_) = false;
+  std::vector<std::pair<std::shared_ptr<ReplySink>, int64_t>> handled_
+      ABSL_GUARDED_BY(mu_);  // to be told
   SessionId next_session_ ABSL_GUARDED_BY(mu_) = 1;
   int64_t request_count_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t applied_count_ ABSL_GUARDED_BY(mu_) = 0;

@@ -52,8 +52,12 @@ absl::StatusOr<ShardCall::Question> AskForPush(
 ParameterService::ParameterService(ShardHost* host, const Options& options)
     : host_(host),
       live_calls_(options.calls_max),
-      settings_{host, &live_calls_, options.server_incarnation,
-                options.outgoing_bytes_max, options.unanswered_max} {}
+      settings_{host,
+                &live_calls_,
+                options.server_incarnation,
+                options.outgoing_bytes_max,
+                options.incoming_bytes_max,
+                options.unanswered_max} {}
 
 grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>*
 ParameterService::StreamParameters(grpc::CallbackServerContext* context) {

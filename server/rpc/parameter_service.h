@@ -41,6 +41,9 @@ class ParameterService final : public ParameterServiceBase {
     // Weights that wait for the reader of one stream before no more of its
     // requests are read, > 0.
     int64_t outgoing_bytes_max = int64_t{32} << 20;
+    // Gradients of one stream that wait for a shard before no more of its
+    // requests are read, > 0.
+    int64_t incoming_bytes_max = int64_t{8} << 20;
     // Pushes and pulls of one stream that wait for an answer, > 0. A model of
     // 256 GiB has so many chunks.
     int64_t unanswered_max = 1 << 20;

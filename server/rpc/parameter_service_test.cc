@@ -383,6 +383,37 @@ TEST_F(ParameterServiceTest, SlowReaderIsNotReadFrom) {
   context.TryCancel();
 }
 
+// While gradients wait for a shard, no more are read: memory is bounded by the
+// connection's flow control.
+TEST_F(ParameterServiceTest, WaitingGradientsKeepMoreFromBeingRead) {
+  TearDown();
+  ParameterService::Options options;
+  options.incoming_bytes_max = 100;
+  Serve({0, 1}, options);
+  grpc::ClientContext context;
+  auto stream = OpenAsWorker(&context);
+  host_->HoldHandled();
+  for (int64_t sequence = 1; sequence <= 5; ++sequence) {
+    v1::StreamParametersRequest request;
+    AddPush(0, sequence, 1, &request);
+    ASSERT_TRUE(stream->Write(request));
+  }
+  // Two pushes of 64 bytes pass the limit. By the time their acknowledgements
+  // are here, a third one could have been read.
+  v1::StreamParametersResponse response;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(stream->Read(&response));
+  }
+  EXPECT_EQ(host_->request_count(), 2);
+
+  host_->ReleaseHandled();
+  host_->WaitForRequests(5);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(stream->Read(&response));
+  }
+  context.TryCancel();
+}
+
 TEST_F(ParameterServiceTest, DrainBreaksOffAReaderThatDoesNotRead) {
   grpc::ClientContext context;
   auto stream = OpenAsWorker(&context);

@@ -19,6 +19,15 @@ int64_t CountAnswerable(const std::vector<ShardRequest>& requests) {
   return count;
 }
 
+int64_t GradientBytes(const std::vector<ShardRequest>& requests) {
+  int64_t bytes = 0;
+  for (const ShardRequest& request : requests) {
+    const auto* push = std::get_if<ChunkPush>(&request);
+    bytes += push == nullptr ? 0 : push->gradient.size_bytes();
+  }
+  return bytes;
+}
+
 }  // namespace
 
 ParameterStream* ParameterStream::Start(const StreamSettings& settings,
@@ -42,6 +51,12 @@ void ParameterStream::OnReplies(std::vector<ShardReply> replies) {
     unanswered_ -= std::holds_alternative<ReductionPartials>(reply) ? 0 : 1;
   }
   Enqueue(std::move(replies));
+  Advance();
+}
+
+void ParameterStream::OnHandled(int64_t gradient_bytes) {
+  MutexLock lock(&mu_);
+  incoming_bytes_ -= gradient_bytes;
   Advance();
 }
 
@@ -151,6 +166,7 @@ absl::Status ParameterStream::TakeRequests(RequestFrame frame) {
     MutexLock lock(&mu_);
     Enqueue({frame.refused.begin(), frame.refused.end()});
     unanswered_ += CountAnswerable(frame.requests);
+    incoming_bytes_ += GradientBytes(frame.requests);
     if (unanswered_ > settings_.unanswered_max) {
       return absl::ResourceExhaustedError(
           absl::StrCat(unanswered_, " requests of this stream are unanswered, ",
@@ -193,7 +209,8 @@ void ParameterStream::Advance() {
     }
   }
   if (!reading_ && !half_closed_ && !end_.has_value() &&
-      queue_bytes_ <= settings_.outgoing_bytes_max) {
+      queue_bytes_ <= settings_.outgoing_bytes_max &&
+      incoming_bytes_ <= settings_.incoming_bytes_max) {
     reading_ = true;
     StartRead(&read_frame_);
   }

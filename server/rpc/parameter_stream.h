@@ -4,7 +4,9 @@
 //
 // Memory: replies hold published weights by reference. While more than
 // outgoing_bytes_max of them wait for a slow reader, nothing more is read from
-// it, and it may have at most unanswered_max requests open.
+// it, nor while more than incoming_bytes_max of its gradients wait for a shard:
+// then HTTP/2's flow control slows the sender down. It may have at most
+// unanswered_max requests open.
 //
 // Thread safety: gRPC's reactions and the shards' replies come from any thread
 // and meet under mu_. gRPC never runs a reaction inside StartRead, StartWrite
@@ -37,6 +39,7 @@ struct StreamSettings {
   LiveCalls* live_calls = nullptr;
   uint64_t server_incarnation = 0;
   int64_t outgoing_bytes_max = 0;
+  int64_t incoming_bytes_max = 0;
   int64_t unanswered_max = 0;
 };
 
@@ -51,6 +54,7 @@ class ParameterStream final
                                 grpc::CallbackServerContext* context);
 
   void OnReplies(std::vector<ShardReply> replies) override;
+  void OnHandled(int64_t gradient_bytes) override;
   void End(const absl::Status& status) override;
   void Abort() override;
 
@@ -95,6 +99,8 @@ class ParameterStream final
   std::optional<absl::Status> end_ ABSL_GUARDED_BY(mu_);
   // Pushes and pulls that the shards have not answered.
   int64_t unanswered_ ABSL_GUARDED_BY(mu_) = 0;
+  // Gradients that wait in the shards' queues.
+  int64_t incoming_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   std::deque<ShardReply> queue_ ABSL_GUARDED_BY(mu_);
   int64_t queue_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   grpc::ByteBuffer write_frame_ ABSL_GUARDED_BY(mu_);

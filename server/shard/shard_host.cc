@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <map>
+#include <thread>
 #include <utility>
 
 #include "absl/base/thread_annotations.h"
@@ -143,7 +145,8 @@ class ThreadedShardHost : public ShardHost {
   std::vector<HostedShard*> Hosted() const;
   HostedShard* Route(const ShardRequest& request,
                      std::optional<Refusal>* refusal) const;
-  void Reply(SessionId session, std::vector<ShardReply> replies);
+  void Reply(SessionId session, std::vector<ShardReply> replies,
+             int64_t handled_bytes);
 
   const Options options_;
   std::vector<std::unique_ptr<ShardRunner>> runners_;
@@ -352,6 +355,7 @@ void ThreadedShardHost::Submit(SessionId session,
                                std::vector<ShardRequest> requests) {
   std::vector<ShardRunner::Item> items;
   std::vector<ShardReply> refused;
+  int64_t refused_bytes = 0;
   items.reserve(requests.size());
   for (ShardRequest& request : requests) {
     std::optional<Refusal> refusal;
@@ -372,6 +376,7 @@ void ThreadedShardHost::Submit(SessionId session,
                   ErrorReason::kQueueFull, kQueueRetryAfterMs};
     }
     if (refusal.has_value()) {
+      refused_bytes += GradientBytes(request);
       refused.push_back(RefuseRequest(request, *std::move(refusal)));
     } else {
       items.push_back({shard, session, std::move(request)});
@@ -385,19 +390,23 @@ void ThreadedShardHost::Submit(SessionId session,
   for (size_t begin = 0; begin < items.size();) {
     ShardRunner* const runner = items[begin].shard->runner();
     size_t end = begin;
+    int64_t bytes = 0;
     while (end < items.size() && items[end].shard->runner() == runner) {
+      bytes += GradientBytes(items[end].request);
       ++end;
     }
-    runner->Submit(absl::MakeSpan(items).subspan(begin, end - begin));
+    runner->Submit(absl::MakeSpan(items).subspan(begin, end - begin),
+                   /*run=*/bytes <= options_.run_in_submit_bytes_max);
     begin = end;
   }
   if (!refused.empty()) {
-    Reply(session, std::move(refused));
+    Reply(session, std::move(refused), refused_bytes);
   }
 }
 
 void ThreadedShardHost::Reply(SessionId session,
-                              std::vector<ShardReply> replies) {
+                              std::vector<ShardReply> replies,
+                              int64_t handled_bytes) {
   std::shared_ptr<HostSession> client;
   {
     MutexLock lock(&sessions_mu_);
@@ -407,6 +416,7 @@ void ThreadedShardHost::Reply(SessionId session,
     }
     client = found->second;
   }
+  client->sink->OnHandled(handled_bytes);
   client->sink->OnReplies(std::move(replies));
 }
 
@@ -471,6 +481,22 @@ void ThreadedShardHost::Capture(int64_t step, bool stop, CaptureCallback done) {
 }
 
 }  // namespace
+
+ShardHost::Options ShardHost::ServerOptions(int32_t threads) {
+  // With few processors a gradient is applied by the thread that received it:
+  // it is in that processor's cache, and nobody has to be woken. With many, one
+  // stream should not wait for the updates of its large frames.
+  constexpr int32_t kFewProcessors = 4;
+  constexpr int64_t kSmallFrameBytes = 64 << 10;
+  const auto processors =
+      std::max(1, static_cast<int32_t>(std::thread::hardware_concurrency()));
+  Options options;
+  options.threads = threads > 0 ? threads : processors;
+  options.run_in_submit_bytes_max = processors <= kFewProcessors
+                                        ? std::numeric_limits<int64_t>::max()
+                                        : kSmallFrameBytes;
+  return options;
+}
 
 std::unique_ptr<ShardHost> ShardHost::Create(const Options& options) {
   return std::make_unique<ThreadedShardHost>(options);

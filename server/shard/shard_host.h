@@ -1,12 +1,13 @@
 // ShardHost: the logical shards of one process, on a small pool of threads.
 //
-// Each shard is a single-writer state machine (shard.h) with a bounded queue;
-// a shard always runs on the same thread, so the hot path takes no lock but
-// its queue's. ShardHost knows no RPC: server/rpc and cli's in-process
+// Each shard is a single-writer state machine (shard.h) with a bounded queue.
+// It runs on a thread of the pool, always the same, or, when that is idle, on
+// the thread that submits: one at a time, so the hot path takes no lock but its
+// queue's. ShardHost knows no RPC: server/rpc and cli's in-process
 // transport are its two callers.
 //
 // Thread safety: all methods from any thread. Callbacks run on shard threads
-// or, for what Submit refuses, inside Submit; the host holds no lock meanwhile.
+// or inside Submit, of whatever session; the host holds no lock meanwhile.
 // They must return soon, must not block and must not call back into the host
 // except for Submit.
 
@@ -37,7 +38,14 @@ class ShardHost {
     int64_t queue_bytes_max = int64_t{64} << 20;
     // Requests that wait in one shard's queue, > 0.
     int32_t queue_length_max = 65536;
+    // Submit itself runs idle shards when it brings at most so many bytes of
+    // gradient for them, >= 0; more is left to the shards' threads. Saves
+    // waking a thread; -1: never.
+    int64_t run_in_submit_bytes_max = 0;
   };
+  // What suits a server process on this machine; `threads` 0: as many as there
+  // are processors.
+  static Options ServerOptions(int32_t threads);
   using SessionId = int64_t;
   using CaptureCallback =
       std::function<void(absl::StatusOr<std::vector<ShardSnapshot>>)>;
@@ -70,7 +78,7 @@ class ShardHost {
                             std::shared_ptr<ReplySink> sink) = 0;
   // No reply follows the return, except those already being delivered.
   virtual void Disconnect(SessionId session) = 0;
-  // Queues the requests; never blocks. Order is kept for each shard. While the
+  // Queues the requests; never waits. Order is kept for each shard. While the
   // session lasts, each push and each pull is answered exactly once; what
   // cannot be taken is answered with a RequestError.
   virtual void Submit(SessionId session,

@@ -28,6 +28,14 @@ class Inbox : public ReplySink {
     }
     changed_.NotifyAll();
   }
+  void OnHandled(int64_t gradient_bytes) override {
+    MutexLock lock(&mu_);
+    handled_bytes_ += gradient_bytes;
+  }
+  int64_t handled_bytes() {
+    MutexLock lock(&mu_);
+    return handled_bytes_;
+  }
   // Takes the next `count` replies.
   std::vector<ShardReply> Take(size_t count) {
     MutexLock lock(&mu_);
@@ -49,6 +57,7 @@ class Inbox : public ReplySink {
   Mutex mu_;
   CondVar changed_;
   std::vector<ShardReply> replies_ ABSL_GUARDED_BY(mu_);
+  int64_t handled_bytes_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 // Waits for one result.
@@ -227,6 +236,41 @@ TEST_F(ShardHostTest, AFullQueueRefusesWithTheTimeToRetry) {
   }
 }
 
+TEST_F(ShardHostTest, SubmitRunsIdleShards) {
+  ShardHost::Options options;
+  options.run_in_submit_bytes_max = 400;
+  Start(options);
+  RunStep(0);      // the session is open when it is over
+  host_->Pause();  // and nobody holds a runner
+  host_->Resume();
+  const int32_t small = chunk_count() - 1;
+  ASSERT_LE(job_->layout.chunk(small).count, 100);
+
+  host_->Submit(session_, {PushAll(*job_, small, 1, ++sequence_),
+                           ChunkPull{small, 2, 0}});
+
+  EXPECT_EQ(inbox_->size(), 2u) << "answered inside Submit";
+}
+
+TEST_F(ShardHostTest, EachSubmittedByteIsHandledOnce) {
+  for (const int64_t run_bytes : {int64_t{-1}, int64_t{1} << 40}) {
+    inbox_ = std::make_shared<Inbox>();
+    sequence_ = 0;
+    ShardHost::Options options;
+    options.run_in_submit_bytes_max = run_bytes;
+    Start(options);
+    for (int64_t step = 0; step < 5; ++step) {
+      RunStep(step);
+    }
+    ChunkPush nowhere = PushAll(*job_, 0, 5, ++sequence_);
+    nowhere.chunk = 1000;
+    host_->Submit(session_, {nowhere});
+    inbox_->Take(1);
+    const int64_t refused_bytes = nowhere.gradient.size_bytes();
+    EXPECT_EQ(inbox_->handled_bytes(), 5 * 1010 * 4 + refused_bytes);
+  }
+}
+
 TEST_F(ShardHostTest, ADisconnectedSessionHearsNothing) {
   Start();
   host_->Submit(session_, {ChunkPull{0, 1, 0}});
@@ -289,10 +333,17 @@ TEST_F(ShardHostTest, ACaptureThatCannotEndIsCancelled) {
 
 // Four workers push their leaves, pull and go on; a fifth connects and leaves;
 // captures are taken. The sanitizers look on.
-TEST_F(ShardHostTest, ManyThreadsAtOnce) {
+class ShardHostThreadsTest : public ShardHostTest,
+                             public testing::WithParamInterface<int64_t> {};
+
+INSTANTIATE_TEST_SUITE_P(RunInSubmit, ShardHostThreadsTest,
+                         testing::Values(-1, 500, int64_t{1} << 40));
+
+TEST_P(ShardHostThreadsTest, ManyThreadsAtOnce) {
   constexpr int64_t kSteps = 10;
   ShardHost::Options options;
   options.threads = 3;
+  options.run_in_submit_bytes_max = GetParam();
   Start(options);
   std::vector<std::thread> workers;
   for (int32_t worker = 0; worker < 4; ++worker) {

@@ -18,6 +18,10 @@ class ReplySink {
   virtual ~ReplySink() = default;
   // All replies that one run of a shard's queue produced for this session.
   virtual void OnReplies(std::vector<ShardReply> replies) = 0;
+  // Pushes with so many bytes of gradient left the queue, or found no room in
+  // it. Each byte that the session submits is told once: who bounds what waits
+  // may send as much again. Comes before the replies to these pushes.
+  virtual void OnHandled(int64_t /*gradient_bytes*/) {}
 };
 
 // A shard without chunks (state_bytes 0) is at version 0 for ever.

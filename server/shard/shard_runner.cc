@@ -30,15 +30,26 @@ ShardRunner::~ShardRunner() {
   thread_.join();
 }
 
-void ShardRunner::Submit(absl::Span<Item> items) {
+void ShardRunner::Submit(absl::Span<Item> items, bool run) {
+  {
+    MutexLock lock(&mu_);
+    const bool was_empty = incoming_.empty();
+    for (Item& item : items) {
+      incoming_.push_back(std::move(item));
+    }
+    if (!run || busy_ || paused_ || ending_ || !controls_.empty()) {
+      if (was_empty && !busy_ && !paused_) {
+        changed_.NotifyAll();
+      }
+      return;
+    }
+    busy_ = true;
+    TakeBatch();
+  }
+  RunBatch();
+  Deliver();
   MutexLock lock(&mu_);
-  const bool was_empty = incoming_.empty();
-  for (Item& item : items) {
-    incoming_.push_back(std::move(item));
-  }
-  if (was_empty && !running_ && !paused_) {
-    changed_.NotifyAll();
-  }
+  Release();
 }
 
 void ShardRunner::Post(Control control) {
@@ -52,7 +63,7 @@ void ShardRunner::Pause() {
   MutexLock lock(&mu_);
   paused_ = true;
   attention_.store(true);
-  while (running_) {
+  while (busy_) {
     changed_.Wait(&mu_);
   }
 }
@@ -72,37 +83,45 @@ void ShardRunner::Run() {
     controls.clear();
     RunBatch();
     Deliver();
+    MutexLock lock(&mu_);
+    Release();
   }
 }
 
-// Takes controls and, unless paused, requests. False at the end.
+// Takes hold of the runner, with controls or, unless paused, requests. False at
+// the end.
 bool ShardRunner::WaitForWork(std::vector<Control>* controls) {
   MutexLock lock(&mu_);
-  if (running_) {
-    running_ = false;
-    if (paused_) {
-      changed_.NotifyAll();
-    }
-  }
-  const auto requests_wait = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    return !paused_ && (position_ < batch_.size() || !incoming_.empty());
-  };
-  while (!ending_ && controls_.empty() && !requests_wait()) {
+  while (busy_ || (!ending_ && controls_.empty() && !RequestsWait())) {
     changed_.Wait(&mu_);
   }
   if (ending_) {
     return false;
   }
+  busy_ = true;
   controls->swap(controls_);
-  running_ = requests_wait();
-  if (running_ && position_ == batch_.size()) {
+  TakeBatch();
+  return true;
+}
+
+// Unless paused, makes the waiting requests the batch in progress.
+void ShardRunner::TakeBatch() {
+  const bool run = RequestsWait();
+  if (run && position_ == batch_.size()) {
     batch_.clear();
     position_ = 0;
     batch_.swap(incoming_);
   }
-  // Without requests the batch must not be touched: attention stays set.
-  attention_.store(!running_);
-  return true;
+  // While paused the batch must not be touched: attention stays set.
+  attention_.store(!run);
+}
+
+// Lets go of the runner and wakes whoever has waited for it.
+void ShardRunner::Release() {
+  busy_ = false;
+  if (ending_ || paused_ || !controls_.empty() || RequestsWait()) {
+    changed_.NotifyAll();
+  }
 }
 
 void ShardRunner::RunBatch() {
@@ -115,6 +134,7 @@ void ShardRunner::RunBatch() {
     item.shard->machine()->Handle(item.session, std::move(item.request),
                                   &replies_);
     item.shard->Unreserve(item_bytes);
+    NoteHandled(item.session, item_bytes);
     bytes += item_bytes;
     if (++items == kItemsPerDelivery || bytes >= kBytesPerDelivery) {
       Deliver();
@@ -124,24 +144,53 @@ void ShardRunner::RunBatch() {
   }
 }
 
+void ShardRunner::NoteHandled(SessionId session, int64_t bytes) {
+  if (bytes > 0) {
+    if (Client* const client = Touch(session)) {
+      client->handled_bytes += bytes;
+    }
+  }
+}
+
+// The client, which Deliver will look at; null when its session is closed.
+ShardRunner::Client* ShardRunner::Touch(SessionId session) {
+  const auto found = clients_.find(session);
+  if (found == clients_.end()) {
+    return nullptr;
+  }
+  Client* const client = &found->second;
+  if (!client->touched) {
+    client->touched = true;
+    touched_.push_back(session);
+  }
+  return client;
+}
+
 void ShardRunner::Deliver() {
   PublishAll();  // first: who has a reply finds its effect in Progress
   for (Shard::Reply& reply : replies_) {
-    const auto client = clients_.find(reply.session);
-    if (client == clients_.end()) {
-      continue;  // closed
+    if (Client* const client = Touch(reply.session)) {
+      client->outbox.push_back(std::move(reply.reply));
     }
-    if (client->second.outbox.empty()) {
-      touched_.push_back(reply.session);
-    }
-    client->second.outbox.push_back(std::move(reply.reply));
   }
   replies_.clear();
   for (const SessionId session : touched_) {
-    Client& client = clients_.find(session)->second;
+    const auto found = clients_.find(session);
+    if (found == clients_.end()) {
+      continue;
+    }
+    Client& client = found->second;
+    client.touched = false;
     std::vector<ShardReply> outbox = std::move(client.outbox);
     client.outbox.clear();
-    if (client.session->open.load()) {
+    const int64_t handled_bytes = std::exchange(client.handled_bytes, 0);
+    if (!client.session->open.load()) {
+      continue;
+    }
+    if (handled_bytes > 0) {
+      client.session->sink->OnHandled(handled_bytes);
+    }
+    if (!outbox.empty()) {
       client.session->sink->OnReplies(std::move(outbox));
     }
   }
@@ -177,7 +226,7 @@ void ShardRunner::Host(HostedShard* shard, std::unique_ptr<Shard> machine) {
 void ShardRunner::OpenSession(SessionId session,
                               std::shared_ptr<HostSession> client) {
   const WorkerIdentity worker = client->worker;
-  clients_.insert_or_assign(session, Client{std::move(client), {}});
+  clients_.insert_or_assign(session, Client{std::move(client), {}, 0, false});
   for (HostedShard* shard : shards_) {
     shard->machine()->OpenSession(session, worker, &replies_);
   }

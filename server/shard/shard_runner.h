@@ -1,8 +1,10 @@
-// ShardRunner: one thread that runs some shards of a ShardHost, and its queue.
+// ShardRunner: runs some shards of a ShardHost, and their common queue. It has
+// a thread for that; a thread that submits may run them too, when they are
+// idle. Whoever runs them holds the runner (busy_): one at a time.
 //
-// Two lanes lead to the thread. Requests wait their turn and while the runner
+// Two lanes lead to the shards. Requests wait their turn and while the runner
 // is paused. Controls (a session opens, a capture begins) go before all
-// waiting requests and run also while it is paused.
+// waiting requests and run also while it is paused, on the runner's thread.
 //
 // Thread safety: public methods from any thread unless they say otherwise.
 
@@ -51,14 +53,15 @@ class ShardRunner {
   ShardRunner(const ShardRunner&) = delete;
   ShardRunner& operator=(const ShardRunner&) = delete;
 
-  // Takes over the items.
-  void Submit(absl::Span<Item> items);
+  // Takes over the items. With `run`, handles them before it returns if nobody
+  // else holds the runner.
+  void Submit(absl::Span<Item> items, bool run);
   void Post(Control control);
   // Waits until no request is being handled; none is until Resume.
   void Pause();
   void Resume();
 
-  // The rest belongs to the runner's thread: call it from a Control.
+  // The rest belongs to whoever holds the runner: call it from a Control.
   // Starts a shard or replaces its machine; all sessions are open to it.
   void Host(HostedShard* shard, std::unique_ptr<Shard> machine);
   void OpenSession(SessionId session, std::shared_ptr<HostSession> client);
@@ -71,11 +74,20 @@ class ShardRunner {
   struct Client {
     std::shared_ptr<HostSession> session;
     std::vector<ShardReply> outbox;
+    int64_t handled_bytes = 0;
+    bool touched = false;
   };
 
   void Run();
   bool WaitForWork(std::vector<Control>* controls);
+  bool RequestsWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return !paused_ && (position_ < batch_.size() || !incoming_.empty());
+  }
+  void TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Release() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RunBatch();
+  void NoteHandled(SessionId session, int64_t bytes);
+  Client* Touch(SessionId session);
   void Deliver();
   void PublishAll();
 
@@ -86,10 +98,11 @@ class ShardRunner {
   std::vector<Item> incoming_ ABSL_GUARDED_BY(mu_);
   std::vector<Control> controls_ ABSL_GUARDED_BY(mu_);
   bool paused_ ABSL_GUARDED_BY(mu_) = false;
-  bool running_ ABSL_GUARDED_BY(mu_) = false;  // handles requests
+  bool busy_ ABSL_GUARDED_BY(mu_) = false;  // somebody holds the runner
   bool ending_ ABSL_GUARDED_BY(mu_) = false;
 
-  // The runner's thread only.
+  // Whoever holds the runner only; batch_ and position_ also under mu_ while
+  // nobody does.
   std::vector<Item> batch_;  // taken from incoming_
   size_t position_ = 0;      // next item of batch_
   std::vector<HostedShard*> shards_;
@@ -97,7 +110,7 @@ class ShardRunner {
   std::map<SessionId, Client> clients_;
   std::optional<std::vector<int32_t>> worker_ids_;
   Shard::Replies replies_;
-  std::vector<SessionId> touched_;  // clients whose outbox is not empty
+  std::vector<SessionId> touched_;  // clients to deliver something to
 
   std::thread thread_;  // last: starts when the rest is there
 };

@@ -13,8 +13,9 @@ constexpr char kMethod[] = "/selari.v1.ParameterService/StreamParameters";
 
 std::shared_ptr<ClientStream> ClientStream::Start(
     const std::shared_ptr<grpc::Channel>& channel, const StreamHello& hello,
-    Owner* owner) {
-  std::shared_ptr<ClientStream> stream(new ClientStream(channel, owner));
+    int64_t frame_bytes_max, Owner* owner) {
+  std::shared_ptr<ClientStream> stream(
+      new ClientStream(channel, frame_bytes_max, owner));
   // A stream has no deadline; the channel's keepalive notices a dead peer.
   stream->context_.set_wait_for_ready(true);
   stream->stub_.PrepareBidiStreamingCall(&stream->context_, kMethod,
@@ -39,7 +40,7 @@ void ClientStream::Send(std::vector<ShardRequest> requests) {
     queue_.push_back(std::move(request));
   }
   if (!writing_ && !queue_.empty()) {
-    Write(EncodeRequests(kFrameBytesMax, &queue_).bytes);
+    Write(EncodeRequests(frame_bytes_max_, &queue_).bytes);
   }
 }
 
@@ -98,7 +99,7 @@ void ClientStream::OnWriteDone(bool ok) {
     return;
   }
   if (!queue_.empty()) {
-    Write(EncodeRequests(kFrameBytesMax, &queue_).bytes);
+    Write(EncodeRequests(frame_bytes_max_, &queue_).bytes);
   }
 }
 

@@ -43,9 +43,10 @@ class ClientStream final
 
   // Opens the call and sends the hello; waits for the server to be there as
   // long as it takes. `owner` outlives OnGone.
+  // Requests go out in frames of about `frame_bytes_max`.
   static std::shared_ptr<ClientStream> Start(
       const std::shared_ptr<grpc::Channel>& channel, const StreamHello& hello,
-      Owner* owner);
+      int64_t frame_bytes_max, Owner* owner);
 
   // Queues requests behind those before. Dropped when the call is over.
   void Send(std::vector<ShardRequest> requests);
@@ -62,12 +63,14 @@ class ClientStream final
   void OnDone(const grpc::Status& status) override;
 
  private:
-  ClientStream(const std::shared_ptr<grpc::Channel>& channel, Owner* owner)
-      : owner_(owner), stub_(channel) {}
+  ClientStream(const std::shared_ptr<grpc::Channel>& channel,
+               int64_t frame_bytes_max, Owner* owner)
+      : owner_(owner), frame_bytes_max_(frame_bytes_max), stub_(channel) {}
 
   void Write(grpc::ByteBuffer frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Owner* const owner_;
+  const int64_t frame_bytes_max_;
   grpc::GenericStub stub_;
   grpc::ClientContext context_;
 

@@ -11,6 +11,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "common/chunk_layout.h"
 #include "common/clock.h"
 #include "common/grpc_channel.h"
@@ -233,9 +234,11 @@ int64_t GrpcTransport::Look(int64_t now_ms) {
 
 std::string GrpcTransport::Missing(int64_t now_ms, int64_t gives_up_ms) const {
   std::vector<std::string> missing;
+  absl::string_view last_name;  // a server's links stand side by side
   for (const auto& link : links_) {
     const ServerLink::Status status = link->status();
-    if (status.state != ServerLink::State::kUp) {
+    if (status.state != ServerLink::State::kUp && link->name() != last_name) {
+      last_name = link->name();
       missing.push_back(absl::StrCat(
           status.error.ok() ? absl::StrCat(link->name(), " does not answer")
                             : std::string(status.error.message()),
@@ -304,14 +307,22 @@ absl::StatusOr<std::unique_ptr<ShardTransport>> MakeGrpcTransport(
     server.incarnation = entry.incarnation();
     server.hello = {job.job_id(), worker, shard_map.version()};
     server.layout = shared_layout;
+    server.frame_bytes_max = options.frame_bytes_max;
+    std::vector<int32_t> shards;
     for (int i = 0; i < shard_map.shard_owners_size(); ++i) {
       if (shard_map.shard_owners(i) == entry.server_id()) {
-        server.shards.push_back(i);
+        shards.push_back(i);
       }
     }
     // A server without shards (more servers than shards) is left alone.
-    if (!server.shards.empty()) {
-      servers.push_back(std::move(server));
+    const size_t streams = std::min(
+        static_cast<size_t>(options.streams_per_server), shards.size());
+    for (size_t stream = 0; stream < streams; ++stream) {
+      server.shards.clear();
+      for (size_t i = stream; i < shards.size(); i += streams) {
+        server.shards.push_back(shards[i]);
+      }
+      servers.push_back(server);
     }
   }
   return std::unique_ptr<ShardTransport>(

@@ -1,5 +1,6 @@
-// GrpcTransport: a ShardTransport over one StreamParameters call to each
-// server of a shard map, each on a connection of its own.
+// GrpcTransport: a ShardTransport over StreamParameters calls to each server of
+// a shard map, each on a connection of its own. Several calls to one server
+// share its shards out, so that one can be read while another is handled.
 //
 // A connection that breaks is opened again, at most a second apart, until it
 // has been away for give_up_ms. A server that refuses (other job), or that
@@ -17,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/shard_message.h"
+#include "common/wire.h"
 #include "selari/v1/coordinator_service.pb.h"
 #include "selari/v1/job.pb.h"
 #include "worker/client/shard_transport.h"
@@ -27,7 +29,14 @@ class ChannelCredentials;
 
 namespace selari {
 
+// Measured best on two cores and loopback; see docs/PERFORMANCE.md.
+constexpr int32_t kStreamsPerServer = 2;
+
 struct GrpcTransportOptions {
+  // Calls to each server, >= 1; at most one for each of its shards.
+  int32_t streams_per_server = kStreamsPerServer;
+  // About how many bytes go out as one message, > 0.
+  int64_t frame_bytes_max = kFrameBytesMax;
   // How long a server may be away before the transport gives up, > 0.
   int64_t give_up_ms = 300'000;
   // Told for people, one sentence: which servers are missing, since when and

@@ -80,7 +80,8 @@ int64_t ServerLink::Tick() {
   }
   state_ = State::kConnecting;
   ++open_streams_;
-  stream_ = ClientStream::Start(channel_, options_.hello, this);
+  stream_ = ClientStream::Start(channel_, options_.hello,
+                                options_.frame_bytes_max, this);
   return kNever;
 }
 

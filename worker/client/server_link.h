@@ -1,4 +1,5 @@
-// ServerLink: the connection to one server, opened again whenever it breaks.
+// ServerLink: a connection to one server for some shards, opened again whenever
+// it breaks.
 //
 //   down -> connecting -> (hello answered) resending -> up -> down ...
 //                      -> failed (for good)                -> stopped
@@ -40,11 +41,13 @@ class ServerLink final : private ClientStream::Owner {
     // The life of the server that the shard map means; 0: any, but then
     // always the same.
     uint64_t incarnation = 0;
-    // Logical shards that it hosts, as the map says; not empty.
+    // Logical shards that it hosts, as the map says, and that are asked for
+    // here; not empty.
     std::vector<int32_t> shards;
     StreamHello hello;
     std::shared_ptr<const ChunkLayout> layout;
     const Clock* clock = nullptr;
+    int64_t frame_bytes_max = kFrameBytesMax;
     int64_t backoff_first_ms = 50;
     int64_t backoff_max_ms = 1000;
   };
