@@ -69,9 +69,7 @@ bool StepLoop::EvaluationIsDue(int64_t step) const {
 }
 
 void StepLoop::RequestPulls(TensorRange tensors, int64_t clock) {
-  for (int32_t tensor = tensors.begin; tensor < tensors.end; ++tensor) {
-    parts_.client->RequestPull(tensor, clock);
-  }
+  parts_.client->RequestPulls(tensors.begin, tensors.end, clock);
 }
 
 absl::Status StepLoop::WaitForTensors(TensorRange tensors) {

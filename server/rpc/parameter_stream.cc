@@ -10,6 +10,8 @@
 namespace selari {
 namespace {
 
+constexpr int64_t kCorkedBytesMax = 64 << 10;
+
 // Pushes and pulls: each is answered once by the shards.
 int64_t CountAnswerable(const std::vector<ShardRequest>& requests) {
   int64_t count = 0;
@@ -167,6 +169,7 @@ absl::Status ParameterStream::TakeRequests(RequestFrame frame) {
     Enqueue({frame.refused.begin(), frame.refused.end()});
     unanswered_ += CountAnswerable(frame.requests);
     incoming_bytes_ += GradientBytes(frame.requests);
+    submitting_ = true;
     if (unanswered_ > settings_.unanswered_max) {
       return absl::ResourceExhaustedError(
           absl::StrCat(unanswered_, " requests of this stream are unanswered, ",
@@ -174,6 +177,8 @@ absl::Status ParameterStream::TakeRequests(RequestFrame frame) {
     }
   }
   settings_.host->Submit(*session_, std::move(frame.requests));
+  MutexLock lock(&mu_);
+  submitting_ = false;
   return absl::OkStatus();
 }
 
@@ -202,7 +207,9 @@ void ParameterStream::Advance() {
       Finish(ToGrpcStatus(*end_));
       return;
     }
-    if (greeted_ && !queue_.empty()) {
+    // What one frame asked for is answered in one frame if it is small.
+    if (greeted_ && !queue_.empty() &&
+        (!submitting_ || queue_bytes_ >= kCorkedBytesMax)) {
       EncodedFrame frame = EncodeReplies(kFrameBytesMax, &queue_);
       queue_bytes_ -= frame.wire_bytes;
       Write(std::move(frame.bytes));

@@ -51,7 +51,12 @@ class FakeParameterClient final : public ParameterClient {
     }
   }
 
-  void RequestPull(int32_t tensor, int64_t min_version) override {
+  void RequestPulls(int32_t begin, int32_t end, int64_t min_version) override {
+    for (int32_t tensor = begin; tensor < end; ++tensor) {
+      RequestOne(tensor, min_version);
+    }
+  }
+  void RequestOne(int32_t tensor, int64_t min_version) {
     const std::size_t t = static_cast<std::size_t>(tensor);
     min_versions_[t] = min_version;
     // Whoever still reads the old weights sees it at once.

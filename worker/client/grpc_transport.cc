@@ -290,6 +290,22 @@ absl::Status CheckMap(const v1::ShardMap& map, const ChunkLayout& layout) {
   return absl::OkStatus();
 }
 
+// How many streams carry these shards: one while little is to be moved, as a
+// frame then costs more than its bytes.
+size_t StreamCount(const ChunkLayout& layout,
+                   const std::vector<int32_t>& shards, int32_t streams_max) {
+  constexpr int64_t kStreamFloatsMin = 1 << 20;
+  int64_t floats = 0;
+  for (const int32_t shard : shards) {
+    for (const ChunkSpec& chunk : layout.ChunksOfShard(shard)) {
+      floats += chunk.count;
+    }
+  }
+  const int64_t useful = std::max<int64_t>(1, floats / kStreamFloatsMin);
+  return std::min({static_cast<size_t>(streams_max),
+                   static_cast<size_t>(useful), shards.size()});
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ShardTransport>> MakeGrpcTransport(
@@ -315,8 +331,8 @@ absl::StatusOr<std::unique_ptr<ShardTransport>> MakeGrpcTransport(
       }
     }
     // A server without shards (more servers than shards) is left alone.
-    const size_t streams = std::min(
-        static_cast<size_t>(options.streams_per_server), shards.size());
+    const size_t streams =
+        StreamCount(*shared_layout, shards, options.streams_per_server);
     for (size_t stream = 0; stream < streams; ++stream) {
       server.shards.clear();
       for (size_t i = stream; i < shards.size(); i += streams) {

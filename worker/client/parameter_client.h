@@ -34,11 +34,15 @@ class ParameterClient {
  public:
   virtual ~ParameterClient() = default;
 
-  // Asks for `tensor` with at least `min_version` updates (SYNC: exactly);
-  // in BOUNDED also as fresh as the bound demands of a worker at `clock`
-  // = min_version. Returns at once. The memory that WaitForTensor gave for
-  // this tensor is overwritten from now on.
-  virtual void RequestPull(int32_t tensor, int64_t min_version) = 0;
+  // Asks for tensors [begin, end) with at least `min_version` updates (SYNC:
+  // exactly); in BOUNDED also as fresh as the bound demands of a worker at
+  // `clock` = min_version. Returns at once. The memory that WaitForTensor gave
+  // for these tensors is overwritten from now on.
+  virtual void RequestPulls(int32_t begin, int32_t end,
+                            int64_t min_version) = 0;
+  void RequestPull(int32_t tensor, int64_t min_version) {
+    RequestPulls(tensor, tensor + 1, min_version);
+  }
 
   // Waits for the tensor's last RequestPull. The span (64-byte aligned, the
   // tensor's elements row-major) is valid until the next RequestPull of this
@@ -50,7 +54,9 @@ class ParameterClient {
   // Sends the gradient of `tensor` (all its elements) for `node` of `step`
   // (BOUNDED, ASYNC: step is the worker's clock, node is ignored). The buffer
   // must not change any more; it is kept until it is acknowledged, and sent
-  // again if a connection breaks. INVALID_ARGUMENT for a wrong size.
+  // again if a connection breaks. A small gradient leaves with the next call of
+  // RequestPulls, WaitForTensor or Flush, in one frame. INVALID_ARGUMENT for a
+  // wrong size.
   virtual absl::Status Push(int64_t step, TreeNode node, int32_t tensor,
                             std::shared_ptr<const FloatBuffer> gradient) = 0;
 

@@ -38,6 +38,10 @@ class WaitTimer {
   const std::chrono::steady_clock::time_point begin_;
 };
 
+// Gradients of fewer bytes wait for the call that usually follows at once, so
+// that a small step is one frame each way.
+constexpr int64_t kHeldBytesMax = 16 << 10;
+
 // mu_ is never held while the transport is called.
 class ParameterClientImpl final : public ParameterClient,
                                   private ShardTransport::Listener {
@@ -49,7 +53,7 @@ class ParameterClientImpl final : public ParameterClient,
 
   absl::Status Connect();
 
-  void RequestPull(int32_t tensor, int64_t min_version) override;
+  void RequestPulls(int32_t begin, int32_t end, int64_t min_version) override;
   absl::StatusOr<absl::Span<const float>> WaitForTensor(
       int32_t tensor) override;
   absl::Status Push(int64_t step, TreeNode node, int32_t tensor,
@@ -63,7 +67,7 @@ class ParameterClientImpl final : public ParameterClient,
       const std::vector<int32_t>& shards) override;
   void OnFailed(const absl::Status& status) override;
 
-  void TakeValue(const ChunkValue& value);
+  bool TakeValue(const ChunkValue& value);
   // Hands the outbox to the transport. When another thread is doing so, it
   // takes ours along: so requests leave in the order of the outbox.
   void SendOutbox();
@@ -94,6 +98,8 @@ class ParameterClientImpl final : public ParameterClient,
   CondVar retry_changed_;  // for the retry thread
   RequestBook book_ ABSL_GUARDED_BY(mu_);
   bool sending_ ABSL_GUARDED_BY(mu_) = false;
+  // Gradients pushed since the outbox was last handed over.
+  int64_t held_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   // RequestPull waits for a copy to end.
   bool pull_blocked_ ABSL_GUARDED_BY(mu_) = false;
@@ -144,16 +150,19 @@ absl::Status ParameterClientImpl::Connect() {
   return transport_->Start(this, options_.connect_timeout_ms);
 }
 
-void ParameterClientImpl::RequestPull(int32_t tensor, int64_t min_version) {
+void ParameterClientImpl::RequestPulls(int32_t begin, int32_t end,
+                                       int64_t min_version) {
   {
     MutexLock lock(&mu_);
-    // Copying the last value takes microseconds; its memory is reused.
-    while (book_.inbox(tensor).filling()) {
-      pull_blocked_ = true;
-      changed_.Wait(&mu_);
+    for (int32_t tensor = begin; tensor < end; ++tensor) {
+      // Copying the last value takes microseconds; its memory is reused.
+      while (book_.inbox(tensor).filling()) {
+        pull_blocked_ = true;
+        changed_.Wait(&mu_);
+      }
+      pull_blocked_ = false;
+      book_.RequestPull(tensor, min_version);
     }
-    pull_blocked_ = false;
-    book_.RequestPull(tensor, min_version);
   }
   SendOutbox();
 }
@@ -161,6 +170,7 @@ void ParameterClientImpl::RequestPull(int32_t tensor, int64_t min_version) {
 absl::StatusOr<absl::Span<const float>> ParameterClientImpl::WaitForTensor(
     int32_t tensor) {
   const WaitTimer timer(&pull_wait_us_);
+  SendOutbox();
   Wait wait = BeginWait();
   MutexLock lock(&mu_);
   const TensorInbox& inbox = book_.inbox(tensor);
@@ -198,6 +208,10 @@ absl::Status ParameterClientImpl::Push(
     for (size_t i = 0; i < clipped.size(); ++i) {
       book_.Push(step, node, static_cast<int32_t>(i), clipped[i]);
     }
+    held_bytes_ += gradient->size_bytes();
+    if (held_bytes_ < kHeldBytesMax) {
+      return absl::OkStatus();
+    }
   }
   SendOutbox();
   return absl::OkStatus();
@@ -209,6 +223,7 @@ absl::Status ParameterClientImpl::Flush() {
     return absl::FailedPreconditionError(
         "Flush in the middle of a step whose gradient is to be clipped");
   }
+  SendOutbox();
   Wait wait = BeginWait();
   MutexLock lock(&mu_);
   while (book_.failure().ok() && !book_.AllAcknowledged()) {
@@ -229,9 +244,10 @@ ClientStats ParameterClientImpl::Stats() const {
 
 void ParameterClientImpl::OnReplies(std::vector<ShardReply> replies) {
   const int64_t now_ms = clock_.NowMs();
+  bool tensor_complete = false;
   for (const ShardReply& reply : replies) {
     if (const auto* value = std::get_if<ChunkValue>(&reply)) {
-      TakeValue(*value);
+      tensor_complete |= TakeValue(*value);
       continue;
     }
     MutexLock lock(&mu_);
@@ -243,32 +259,34 @@ void ParameterClientImpl::OnReplies(std::vector<ShardReply> replies) {
       book_.Take(std::get<RequestError>(reply), now_ms);
       retry_changed_.NotifyAll();
     }
+  }
+  {
     // Not for each reply: a waiting thread wakes when it can go on.
-    if (book_.AllAcknowledged() || !book_.failure().ok()) {
+    MutexLock lock(&mu_);
+    if (tensor_complete || book_.AllAcknowledged() || !book_.failure().ok()) {
       changed_.NotifyAll();
     }
   }
   SendOutbox();
 }
 
-void ParameterClientImpl::TakeValue(const ChunkValue& value) {
+// True when its tensor is complete.
+bool ParameterClientImpl::TakeValue(const ChunkValue& value) {
   float* destination = nullptr;
   {
     MutexLock lock(&mu_);
     destination = book_.BeginFill(value);
-    if (!book_.failure().ok()) {
-      changed_.NotifyAll();
-    }
   }
   if (destination == nullptr) {
-    return;
+    return false;
   }
   // Without the lock: other servers' values are copied meanwhile.
   value.weights.Copy(0, value.weights.size(), destination);
   MutexLock lock(&mu_);
-  if (book_.EndFill(value.chunk) || pull_blocked_) {
+  if (pull_blocked_) {
     changed_.NotifyAll();
   }
+  return book_.EndFill(value.chunk);
 }
 
 std::vector<ShardRequest> ParameterClientImpl::OnConnected(
@@ -285,6 +303,7 @@ void ParameterClientImpl::OnFailed(const absl::Status& status) {
 
 void ParameterClientImpl::SendOutbox() {
   MutexLock lock(&mu_);
+  held_bytes_ = 0;
   if (sending_) {
     return;
   }
