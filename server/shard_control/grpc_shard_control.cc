@@ -31,7 +31,7 @@ class GrpcShardControl : public ShardControl {
     for (grpc::ClientContext* context : open_) {
       context->TryCancel();
     }
-    while (!open_.empty()) {
+    while (!open_.empty() || releasing_ > 0) {
       ended_.Wait(&mu_);
     }
   }
@@ -91,7 +91,7 @@ class GrpcShardControl : public ShardControl {
   template <class Request, class Response, class Deadline, class Method>
   void Start(const Request& request, Done<Response> done, Deadline deadline,
              const Method& method) {
-    // Shared by this function and the reaction, whichever ends last.
+    // The reaction's alone once the call is under way.
     auto call = std::make_shared<Call<Request, Response>>();
     call->request = request;
     call->done = std::move(done);
@@ -102,17 +102,35 @@ class GrpcShardControl : public ShardControl {
       SELARI_CHECK(!ending_);
       open_.insert(&call->context);
     }
-    method(&call->context, &call->request, &call->response,
-           [this, call](const grpc::Status& status) {
+    auto* const context = &call->context;
+    auto* const in = &call->request;
+    auto* const out = &call->response;
+    method(context, in, out,
+           [this, call = std::move(call)](const grpc::Status& status) mutable {
              if (status.ok()) {
                call->done(std::move(call->response));
              } else {
                call->done(FromGrpcStatus(status));
              }
-             MutexLock lock(&mu_);
-             open_.erase(&call->context);
-             ended_.NotifyAll();
+             Release(std::move(call));
            });
+  }
+
+  // The call holds the channel, and whoever drops the channel last joins
+  // gRPC's callback threads: on one of those it would join itself (gRPC 1.51
+  // then aborts with "prior > 0"). So the destructor, which drops it, waits
+  // until the call has let go.
+  template <class SomeCall>
+  void Release(std::shared_ptr<SomeCall> call) {
+    {
+      MutexLock lock(&mu_);
+      open_.erase(&call->context);
+      ++releasing_;
+    }
+    call.reset();
+    MutexLock lock(&mu_);
+    --releasing_;
+    ended_.NotifyAll();
   }
 
   const std::unique_ptr<v1::ShardService::Stub> stub_;
@@ -121,6 +139,7 @@ class GrpcShardControl : public ShardControl {
   CondVar ended_;
   bool ending_ ABSL_GUARDED_BY(mu_) = false;
   std::set<grpc::ClientContext*> open_ ABSL_GUARDED_BY(mu_);
+  int releasing_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace
