@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "cli/bench_command_line.h"
 #include "cli/exit_code.h"
-#include "common/host_port.h"
+#include "cli/option_parts.h"
 
 namespace selari {
 namespace {
@@ -22,32 +22,6 @@ constexpr char kExitCodes[] =
     "Exit codes: 0 done; 1 failed; 2 wrong command line or job file; "
     "3 a member of the cluster is missing; 4 stored data is damaged; "
     "128+n ended by signal n (130 after Ctrl-C, the run is saved).";
-
-// The limits of the fields of job.proto.
-constexpr int64_t kMembersMax = 1024;
-constexpr int64_t kThreadsMax = 256;
-
-// CLI11's own range check takes fractions and names no field.
-CLI::Validator Between(int64_t least, int64_t most) {
-  return CLI::Validator(
-      [least, most](std::string& text) -> std::string {
-        int64_t value = 0;
-        if (absl::SimpleAtoi(text, &value) && value >= least && value <= most) {
-          return "";
-        }
-        return absl::StrCat(text, " is no whole number in [", least, ", ", most,
-                            "]");
-      },
-      "");
-}
-
-CLI::Validator HostAndPort() {
-  return CLI::Validator(
-      [](std::string& text) {
-        return std::string(ParseHostPort(text).status().message());
-      },
-      "");
-}
 
 // One subcommand: its options and how it becomes a Command.
 class Builder {
@@ -67,7 +41,9 @@ class Builder {
     AddCheckpoint();
     AddDigest();
     AddExport();
-    AddBench();
+    AddBench(&app_, &bench_, [this](std::function<Command()> result) {
+      result_ = std::move(result);
+    });
     Add("version", "Print the version.", "selari version", &version_);
   }
 
@@ -131,16 +107,8 @@ class Builder {
   }
 
   void AddJobOptions(CLI::App* command, JobOptions* job) {
-    command
-        ->add_option("job", job->job_file,
-                     "Job file: a text proto of selari.v1.Job")
-        ->required();
-    command
-        ->add_option("--set", job->assignments,
-                     "Change a field of the job, e.g. "
-                     "optimizer.learning_rate=0.1; may be repeated")
-        ->type_name("FIELD=VALUE")
-        ->allow_extra_args(false);
+    AddJobFile(command, &job->job_file);
+    AddAssignments(command, &job->assignments);
     command
         ->add_option("--servers", job->servers,
                      "Server processes (cluster.servers)")
@@ -317,123 +285,6 @@ class Builder {
     command->add_flag("--slots", export_.slots, "Also the optimizer's slots");
   }
 
-  void AddBench() {
-    CLI::App* command = app_.add_subcommand(
-        "bench",
-        "Measure what this machine and its network give, and how near Selari "
-        "comes to it.");
-    command->require_subcommand(1);
-    command->footer(
-        "Examples:\n"
-        "  selari bench wire\n"
-        "  selari bench wire --json\n"
-        "  selari bench apply --workers 2\n"
-        "  selari bench kernels");
-    AddBenchWire(command);
-    AddBenchApply(command);
-    AddBenchKernels(command);
-  }
-
-  void AddRepeatsAndJson(CLI::App* command, int32_t* repeats, bool* json) {
-    command
-        ->add_option("--repeats", *repeats,
-                     "Rounds that count, after one to warm up")
-        ->capture_default_str()
-        ->check(Between(1, 1000));
-    command->add_flag("--json", *json,
-                      "Print one JSON object and nothing else");
-  }
-
-  void AddBenchApply(CLI::App* bench) {
-    CLI::App* command = bench->add_subcommand(
-        "apply",
-        "Gradients through one shard on one core with each optimizer, beside "
-        "memcpy in the same run.");
-    command->footer(
-        "Examples:\n"
-        "  selari bench apply\n"
-        "  selari bench apply --megabytes 256 --workers 4 --json");
-    command->callback(
-        [this] { result_ = [this] { return Command(bench_apply_); }; });
-    command
-        ->add_option("--megabytes", bench_apply_.megabytes,
-                     "Size of the model, in units of 2^20 bytes")
-        ->capture_default_str()
-        ->check(Between(1, 65536));
-    command
-        ->add_option("--workers", bench_apply_.workers,
-                     "Workers whose gradients are summed")
-        ->capture_default_str()
-        ->check(Between(1, 64));
-    AddRepeatsAndJson(command, &bench_apply_.repeats, &bench_apply_.json);
-  }
-
-  void AddBenchKernels(CLI::App* bench) {
-    CLI::App* command = bench->add_subcommand(
-        "kernels",
-        "The operations of training on one core, beside memcpy and "
-        "multiply-adds in registers in the same run.");
-    command->footer(
-        "Examples:\n"
-        "  selari bench kernels\n"
-        "  selari bench kernels --repeats 9 --json");
-    command->callback(
-        [this] { result_ = [this] { return Command(bench_kernels_); }; });
-    AddRepeatsAndJson(command, &bench_kernels_.repeats, &bench_kernels_.json);
-  }
-
-  void AddBenchWire(CLI::App* bench) {
-    CLI::App* command = bench->add_subcommand(
-        "wire",
-        "Push and pull beside raw TCP and bare gRPC between the same two "
-        "processes, in turns. Every weight that arrives is compared to the "
-        "bit.");
-    command->footer(
-        "Examples:\n"
-        "  selari bench wire\n"
-        "  selari bench wire --megabytes 64 --optimizer adam --workers 2\n"
-        "Between two machines, on 10.0.0.2 and then on the other:\n"
-        "  selari bench wire --listen 10.0.0.2:7080\n"
-        "  selari bench wire --connect 10.0.0.2:7080 --json");
-    command->callback(
-        [this] { result_ = [this] { return Command(bench_wire_); }; });
-    CLI::Option* listen =
-        command
-            ->add_option("--listen", bench_wire_.listen,
-                         "Be the peer of another machine's bench: serve on "
-                         "host:port, and gRPC on the port after it, until "
-                         "Ctrl-C. Nothing is encrypted")
-            ->check(HostAndPort());
-    command
-        ->add_option("--connect", bench_wire_.connect,
-                     "Measure to the peer at host:port. Default: to a second "
-                     "process on this machine")
-        ->check(HostAndPort())
-        ->excludes(listen);
-    command
-        ->add_option("--megabytes", bench_wire_.megabytes,
-                     "Size of the model, in units of 2^20 bytes")
-        ->capture_default_str()
-        ->check(Between(1, 65536));
-    command->add_option("--optimizer", bench_wire_.optimizer, "sgd or adam")
-        ->capture_default_str()
-        ->check(CLI::IsMember({"sgd", "adam"}));
-    command
-        ->add_option("--workers", bench_wire_.workers,
-                     "Workers, each of which moves the whole model")
-        ->capture_default_str()
-        ->check(Between(1, 64));
-    command->add_option("--shards", bench_wire_.shards, "Logical shards")
-        ->capture_default_str()
-        ->check(Between(1, 4096));
-    command
-        ->add_option("--steps", bench_wire_.steps,
-                     "Single steps of a model of 10 kB; 0: none")
-        ->capture_default_str()
-        ->check(Between(0, 1000000));
-    AddRepeatsAndJson(command, &bench_wire_.repeats, &bench_wire_.json);
-  }
-
   void AddCoordinatorAddress(CLI::App* command, std::string* address) {
     command
         ->add_option("--coordinator", *address,
@@ -459,9 +310,7 @@ class Builder {
   CheckpointCommand checkpoint_;
   DigestCommand digest_;
   ExportCommand export_;
-  BenchWireCommand bench_wire_;
-  BenchApplyCommand bench_apply_;
-  BenchKernelsCommand bench_kernels_;
+  BenchCommands bench_;
   VersionCommand version_;
 };
 

@@ -87,7 +87,7 @@ using Command =
     std::variant<ExitNow, TrainCommand, CoordinatorCommand, ServerCommand,
                  WorkerCommand, StatusCommand, CheckpointCommand, DigestCommand,
                  ExportCommand, BenchWireCommand, BenchApplyCommand,
-                 BenchKernelsCommand, VersionCommand>;
+                 BenchKernelsCommand, BenchStepCommand, VersionCommand>;
 
 Command ParseCommandLine(int argc, const char* const* argv);
 

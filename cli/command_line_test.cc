@@ -94,5 +94,21 @@ TEST(CommandLineTest, CheckpointActionsAreCommandsOfTheirOwn) {
   EXPECT_EQ(checkpoint->path, "run1");
 }
 
+TEST(CommandLineTest, BenchHasCommandsOfItsOwn) {
+  const auto wire = std::get<BenchWireCommand>(
+      Parse({"bench", "wire", "--connect", "10.0.0.2:7080", "--json"}));
+  EXPECT_EQ(wire.connect, "10.0.0.2:7080");
+  EXPECT_EQ(wire.megabytes, 256);
+  EXPECT_TRUE(wire.json);
+  const auto step = std::get<BenchStepCommand>(
+      Parse({"bench", "step", "job.textproto", "--set", "seed=3"}));
+  EXPECT_EQ(step.job_file, "job.textproto");
+  EXPECT_EQ(step.assignments, std::vector<std::string>{"seed=3"});
+  EXPECT_EQ(std::get<BenchApplyCommand>(Parse({"bench", "apply"})).repeats, 5);
+  EXPECT_EQ(std::get<ExitNow>(Parse({"bench", "kernels", "--repeats", "0"}))
+                .exit_code,
+            2);
+}
+
 }  // namespace
 }  // namespace selari

@@ -60,6 +60,7 @@ int Main(int argc, char** argv) {
           [](const BenchKernelsCommand& c) {
             return RunBenchKernelsCommand(c);
           },
+          [](const BenchStepCommand& c) { return RunBenchStepCommand(c); },
           [](const VersionCommand&) {
             std::printf("selari %s\n", kVersion);
             return kExitOk;

@@ -171,7 +171,7 @@ absl::Status PrepareOutput(FileEnv& env, const JobOptions& options,
 
 }  // namespace
 
-absl::StatusOr<PreparedRun> PrepareRun(FileEnv& env,
+absl::StatusOr<PreparedRun> PrepareJob(FileEnv& env,
                                        const JobOptions& options) {
   SELARI_ASSIGN_OR_RETURN(const v1::Job job, ReadJob(options));
   SELARI_RETURN_IF_ERROR(CheckShape(options, job));
@@ -181,6 +181,12 @@ absl::StatusOr<PreparedRun> PrepareRun(FileEnv& env,
   // Everything that the servers would refuse is refused here, at once.
   SELARI_RETURN_IF_ERROR(
       Annotate(ShardJob::Create(run.job).status(), options.job_file));
+  return run;
+}
+
+absl::StatusOr<PreparedRun> PrepareRun(FileEnv& env,
+                                       const JobOptions& options) {
+  SELARI_ASSIGN_OR_RETURN(PreparedRun run, PrepareJob(env, options));
   SELARI_RETURN_IF_ERROR(PrepareOutput(env, options, &run));
   return run;
 }

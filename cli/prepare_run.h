@@ -31,6 +31,9 @@ struct PreparedRun {
 // this processor lacks.
 absl::StatusOr<PreparedRun> PrepareRun(FileEnv& env, const JobOptions& options);
 
+// The same without an output folder: nothing is written, nothing resumed.
+absl::StatusOr<PreparedRun> PrepareJob(FileEnv& env, const JobOptions& options);
+
 }  // namespace selari
 
 #endif  // SELARI_CLI_PREPARE_RUN_H_

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/clock.h"
 #include "common/error_reason.h"
 #include "common/incarnation.h"
@@ -16,7 +15,6 @@
 #include "common/job_stopper.h"
 #include "common/lease_keeper.h"
 #include "common/log_line.h"
-#include "common/posix_file_env.h"
 #include "common/reduction_tree.h"
 #include "common/retry.h"
 #include "common/status.h"
@@ -24,12 +22,11 @@
 #include "worker/client/cancellable_transport.h"
 #include "worker/client/parameter_client.h"
 #include "worker/client/parameter_client_impl.h"
-#include "worker/data/load.h"
 #include "worker/data/sampler.h"
-#include "worker/model/model_plan.h"
 #include "worker/model/network.h"
 #include "worker/progress_reporter.h"
 #include "worker/step.h"
+#include "worker/work.h"
 
 namespace selari {
 namespace {
@@ -39,13 +36,6 @@ constexpr int64_t kWaitLogIntervalMs = 5'000;
 constexpr int64_t kStatusPollMs = 100;
 constexpr int64_t kLastWordMs = 2'000;
 
-// What the worker computes, from the job and its files.
-struct Work {
-  v1::ResolvedJob job;
-  ModelPlan plan;
-  DataSplits data;
-};
-
 int32_t ThreadCount(int32_t asked_for, const v1::Job& job) {
   if (asked_for > 0) {
     return asked_for;
@@ -54,49 +44,6 @@ int32_t ThreadCount(int32_t asked_for, const v1::Job& job) {
     return job.cluster().worker_threads();
   }
   return std::max(1, static_cast<int32_t>(std::thread::hardware_concurrency()));
-}
-
-absl::Status CheckShape(const v1::ResolvedJob& job, const Dataset& train) {
-  const std::vector<int64_t> expected(job.feature_shape().begin(),
-                                      job.feature_shape().end());
-  int64_t dim = 1;
-  for (const int64_t extent : expected) {
-    dim *= extent;
-  }
-  if (dim != train.dim) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(train.source, ": samples of shape ",
-                     absl::StrJoin(train.feature_shape, "x"), ", the job has ",
-                     absl::StrJoin(expected, "x")));
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Work> LoadWork(const v1::ResolvedJob& job,
-                              absl::string_view base_dir) {
-  if (job.job().model().has_custom()) {
-    return absl::InvalidArgumentError(
-        "the job's model is its user's own (model.custom): this worker has no "
-        "layers to compute; start the user's workers instead");
-  }
-  Work work;
-  work.job = job;
-  SELARI_ASSIGN_OR_RETURN(const LossKind loss, LossOf(job.job().model()));
-  const bool classes = LossTakesClasses(loss);
-  const std::vector<int64_t> shape(job.feature_shape().begin(),
-                                   job.feature_shape().end());
-  SELARI_ASSIGN_OR_RETURN(
-      work.plan, PlanModel(job.job().model(), shape, job.class_count()));
-  v1::Data data = job.job().data();
-  if (classes) {
-    data.set_class_count(job.class_count());
-  }
-  PosixFileEnv env;
-  SELARI_ASSIGN_OR_RETURN(
-      work.data, LoadData(env, data, base_dir,
-                          classes ? LabelKind::kClass : LabelKind::kTarget));
-  SELARI_RETURN_IF_ERROR(CheckShape(job, work.data.train));
-  return work;
 }
 
 // One life of a worker.
@@ -325,13 +272,7 @@ absl::Status WorkerRun::RunSteps(const v1::GetShardMapResponse& map,
       work_.plan,
       KernelsFor(static_cast<IsaLevel>(job.cluster().instruction_set())),
       network_options);
-  SamplerOptions sampling;
-  sampling.seed = job.seed();
-  sampling.sample_count = work_.data.train.size;
-  // Sampler and TotalSteps agree on a training set smaller than one batch.
-  sampling.batch_size =
-      std::min<int64_t>(job.training().batch_size(), sampling.sample_count);
-  sampling.leaf_count = steps.leaf_count;
+  const SamplerOptions sampling = work_.Sampling();
   SELARI_RETURN_IF_ERROR(sampling.Validate());
   const Sampler sampler(sampling);
   StepLoop::Parts parts;

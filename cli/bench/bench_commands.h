@@ -11,6 +11,7 @@ namespace selari {
 int RunBenchWireCommand(const BenchWireCommand& command);
 int RunBenchApplyCommand(const BenchApplyCommand& command);
 int RunBenchKernelsCommand(const BenchKernelsCommand& command);
+int RunBenchStepCommand(const BenchStepCommand& command);
 
 }  // namespace selari
 

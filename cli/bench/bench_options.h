@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace selari {
 
@@ -29,6 +30,15 @@ struct BenchApplyCommand {
 
 struct BenchKernelsCommand {
   int32_t repeats = 5;
+  bool json = false;
+};
+
+struct BenchStepCommand {
+  std::string job_file;
+  std::vector<std::string> assignments;  // --set field=value, in order
+  int64_t steps = 300;
+  int32_t repeats = 5;  // parts that the steps are cut into
+  int32_t threads = 0;  // 0: as the job says
   bool json = false;
 };
 

@@ -186,5 +186,49 @@ class RatesTest(unittest.TestCase):
             self.assertIn(part, result.stdout)
 
 
+class StepTest(unittest.TestCase):
+
+    def setUp(self):
+        self.folder = harness.scratch("bench-step")
+        self.job = harness.write_job(self.folder, harness.DATA, harness.MLP,
+                                     harness.ADAM, harness.TRAINING)
+
+    def test_json(self):
+        before = sorted(self.folder.iterdir())
+        result = harness.run("bench", "step", self.job, "--steps", 20,
+                             "--repeats", 2, "--threads", 2, "--set",
+                             "training.batch_size=40", "--json")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(result.stderr, "")
+        report = json.loads(result.stdout)
+        rate = report["samples_per_second"]
+        self.assertGreater(rate["min"], 0)
+        self.assertLessEqual(rate["min"], rate["median"])
+        self.assertLessEqual(rate["median"], rate["max"])
+        self.assertGreater(report["mean_of_a_step"]["compute_us"], 0)
+        self.assertEqual(report["parameters"]["batch"], 40)
+        self.assertEqual(report["parameters"]["threads"], 2)
+        self.assertEqual(report["parameters"]["weights"],
+                         64 * 24 + 24 + 24 * 4 + 4)
+        self.assertEqual(sorted(self.folder.iterdir()), before)
+
+    def test_a_table_for_people(self):
+        result = harness.run("bench", "step", self.job, "--steps", 5)
+        self.assertEqual(result.code, 0, str(result))
+        for part in ("samples/s", "forward and backward", "cores busy"):
+            self.assertIn(part, result.stdout)
+
+    def test_bad_input(self):
+        for arguments, code, part in [
+                (["nowhere.textproto"], 1, "nowhere.textproto"),
+                ([self.job, "--steps", 3], 2, "--repeats"),
+                ([self.job, "--set", "training.batch_size=-1"], 2, "-1")]:
+            with self.subTest(str(arguments)):
+                result = harness.run("bench", "step", *arguments)
+                self.assertEqual(result.code, code, str(result))
+                self.assertIn(part, result.stderr)
+                self.assertEqual(len(result.stderr.splitlines()), 1)
+
+
 if __name__ == "__main__":
     unittest.main()
