@@ -38,6 +38,13 @@ class WireTest(unittest.TestCase):
         for part in parts:
             self.assertIn(part, errors[0])
 
+    def wait_until_told(self, process, words):
+        """Reads standard error up to a line with `words`."""
+        told = []
+        while not told or words not in told[-1]:
+            told.append(process.stderr.readline())
+            self.assertTrue(told[-1], "ended early:\n" + "".join(told))
+
     def measured(self, *arguments, workers=1, slots=0):
         result = harness.run("bench", "wire", "--megabytes", 4, "--repeats", 1,
                              "--steps", 10, "--workers", workers, "--json",
@@ -131,10 +138,7 @@ class WireTest(unittest.TestCase):
         self.assertIn(address, peer.stderr.readline())
         client = harness.start("bench", "wire", "--connect", address,
                                "--megabytes", 16, "--repeats", 1000)
-        told = ""
-        while "round 2" not in told:
-            told = client.stderr.readline()
-            self.assertTrue(told, "the client ended early")
+        self.wait_until_told(client, "round 2")
         peer.kill()
         self.refused(harness.finish(client, timeout=60), 3, address.split(":")[0])
         harness.finish(peer)
@@ -142,10 +146,7 @@ class WireTest(unittest.TestCase):
     def test_own_peer_ends_with_the_command(self):
         client = harness.start("bench", "wire", "--megabytes", 16, "--repeats",
                                1000)
-        told = ""
-        while "round 0" not in told:
-            told = client.stderr.readline()
-            self.assertTrue(told, "the client ended early")
+        self.wait_until_told(client, "round 0")
         [peer] = harness.children_of(client.pid)
         os.kill(client.pid, signal.SIGINT)
         self.assertEqual(harness.finish(client).code, -signal.SIGINT)
