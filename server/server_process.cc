@@ -77,6 +77,8 @@ class ServerRun {
   void Shutdown();
   // Ends the server, with the first status that is given.
   void End(const absl::Status& status);
+  // The same as the job ends; `message` says why it failed, if it is known.
+  void EndWithJob(v1::JobState state, absl::string_view message);
   absl::Status result() const;
 
   const ServerOptions options_;
@@ -134,7 +136,9 @@ absl::Status ServerRun::Listen(const v1::ResolvedJob& job) {
     log_(absl::StrCat("server at ", address_, " serves ",
                       host_->shards().size(), " shards"));
   };
-  environment.on_end = [this] { End(absl::OkStatus()); };
+  environment.on_end = [this](const v1::EndJobRequest& how) {
+    EndWithJob(how.state(), how.message());
+  };
   control_ =
       std::make_unique<LocalShardControl>(control, std::move(environment));
 
@@ -184,7 +188,7 @@ bool ServerRun::OnRenewal(
     const v1::JobState state = response->state();
     if (state == v1::JOB_STATE_DONE || state == v1::JOB_STATE_STOPPED ||
         state == v1::JOB_STATE_FAILED) {
-      End(absl::OkStatus());
+      EndWithJob(state, "");
       return false;
     }
     return true;
@@ -262,6 +266,21 @@ void ServerRun::End(const absl::Status& status) {
     }
   }
   end_.RequestStop();
+}
+
+void ServerRun::EndWithJob(v1::JobState state, absl::string_view message) {
+  if (state == v1::JOB_STATE_FAILED) {
+    End(absl::AbortedError(absl::StrCat("server ", registration_.server_id(),
+                                        ": the job failed",
+                                        message.empty() ? "" : ": ", message)));
+    return;
+  }
+  if (!end_.stop_requested()) {
+    log_(absl::StrCat(
+        "server ", registration_.server_id(), " ended: the job ",
+        state == v1::JOB_STATE_STOPPED ? "was stopped" : "is done"));
+  }
+  End(absl::OkStatus());
 }
 
 absl::Status ServerRun::result() const {

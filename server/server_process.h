@@ -53,8 +53,9 @@ struct ServerOptions {
   std::function<void(absl::string_view)> on_listening;
 };
 
-// Blocks until the process may exit. OK when the job ended, however it ended,
-// and when `stop` came before this server had any shards. Errors: the reason
+// Blocks until the process may exit. OK when the job was done or stopped, and
+// when `stop` came before this server had any shards. Errors: ABORTED with the
+// reason when the job failed; the reason
 // of the coordinator's refusal (ALREADY_EXISTS: a live server has this id;
 // FAILED_PRECONDITION: instruction set; INVALID_ARGUMENT: id out of range),
 // FAILED_PRECONDITION when the address to listen on is in use,

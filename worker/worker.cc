@@ -1,6 +1,7 @@
 #include "worker/worker.h"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -64,12 +65,18 @@ class WorkerRun {
   absl::StatusOr<v1::GetShardMapResponse> WaitForShards();
 
   StepLoopOptions StepOptions(int64_t start_step) const;
-  ProgressReporter::Options ReporterOptions(const StepLoopOptions& steps) const;
+  ProgressReporter::Options ReporterOptions(const StepLoopOptions& steps);
   absl::Status RunSteps(const v1::GetShardMapResponse& map,
                         const StepLoopOptions& steps,
                         ProgressReporter* reporter);
   absl::StatusOr<WorkerResult> End(absl::Status status,
                                    ProgressReporter* reporter);
+  // As WorkerOptions.log_life.
+  void LogLife(const std::string& sentence) const;
+  void LogJoined() const;
+  void LogPart(const v1::GetShardMapResponse& map,
+               const StepLoopOptions& steps) const;
+  void LogEnd(const WorkerResult& result) const;
 
   const WorkerOptions options_;
   const LogSink log_;
@@ -79,8 +86,10 @@ class WorkerRun {
   Work work_;
   TransportSwitch off_;
   const StopToken never_;
+  std::atomic<int64_t> steps_done_{0};
   // Used by the lease keeper's thread only.
   int64_t silence_logged_ms_ = 0;
+  int64_t steps_seen_ = 0;
 };
 
 RetryOptions WorkerRun::Retry() const {
@@ -111,6 +120,7 @@ absl::Status WorkerRun::Register() {
       }));
   identity_.worker_id = response.worker_id();
   lease_ms_ = response.lease_ms();
+  LogJoined();
   return absl::OkStatus();
 }
 
@@ -133,7 +143,11 @@ bool WorkerRun::OnRenewal(
   const int64_t now_ms = clock_.NowMs();
   if (response.ok()) {
     OnJobEnded(response->state());
-    return true;
+    steps_seen_ = steps_done_;
+  }
+  // A worker that is told to end has no use for its lease.
+  if (response.ok() || !off_.status().ok()) {
+    return off_.status().ok();
   }
   if (absl::IsNotFound(response.status())) {
     // The coordinator had given this worker up: come back, if it may.
@@ -157,10 +171,13 @@ bool WorkerRun::OnRenewal(
                      silent_ms / 1000, " s: ", response.status().message())));
   } else if (now_ms - silence_logged_ms_ >= kWaitLogIntervalMs) {
     silence_logged_ms_ = now_ms;
-    log_(absl::StrCat(options_.coordinator_name, " has not answered for ",
-                      silent_ms / 1000, " s; training goes on, gives up in ",
-                      (options_.coordinator_timeout_ms - silent_ms) / 1000,
-                      " s"));
+    const int64_t steps_done = steps_done_;
+    log_(absl::StrCat(
+        options_.coordinator_name, " has not answered for ", silent_ms / 1000,
+        steps_done > steps_seen_ ? " s; training goes on, gives up in "
+                                 : " s; gives up in ",
+        (options_.coordinator_timeout_ms - silent_ms) / 1000, " s"));
+    steps_seen_ = steps_done;
   }
   return true;
 }
@@ -232,7 +249,7 @@ StepLoopOptions WorkerRun::StepOptions(int64_t start_step) const {
 }
 
 ProgressReporter::Options WorkerRun::ReporterOptions(
-    const StepLoopOptions& steps) const {
+    const StepLoopOptions& steps) {
   ProgressReporter::Options reporter;
   reporter.client = options_.coordinator;
   reporter.clock = &clock_;
@@ -243,6 +260,10 @@ ProgressReporter::Options WorkerRun::ReporterOptions(
   reporter.stride = steps.stride;
   reporter.log_every_steps =
       std::max<int64_t>(1, work_.job.job().training().log_every_steps());
+  reporter.check = [this] {
+    ++steps_done_;
+    return absl::OkStatus();
+  };
   reporter.log = log_;
   return reporter;
 }
@@ -308,6 +329,9 @@ absl::StatusOr<WorkerResult> WorkerRun::Run() {
   const JobStopper stopper(stopping);
   const absl::StatusOr<v1::GetShardMapResponse> map = WaitForShards();
   const StepLoopOptions steps = StepOptions(map.ok() ? map->start_step() : 0);
+  if (map.ok()) {
+    LogPart(*map, steps);
+  }
   ProgressReporter reporter(ReporterOptions(steps));
   return End(map.ok() ? RunSteps(*map, steps, &reporter) : map.status(),
              &reporter);
@@ -346,7 +370,45 @@ absl::StatusOr<WorkerResult> WorkerRun::End(absl::Status status,
   result.step = reporter->step();
   result.stopped_early = stopped_early;
   result.totals = reporter->totals();
+  LogEnd(result);
   return result;
+}
+
+void WorkerRun::LogLife(const std::string& sentence) const {
+  if (options_.log_life) {
+    log_(absl::StrCat("worker ", identity_.worker_id, " ", sentence));
+  }
+}
+
+void WorkerRun::LogJoined() const {
+  LogLife(absl::StrCat(
+      "joined job ", work_.job.job_id(), " at ", options_.coordinator_name,
+      " with ", work_.data.train.size, " samples to train on",
+      work_.data.test.has_value()
+          ? absl::StrCat(" and ", work_.data.test->size, " to test on")
+          : ""));
+}
+
+void WorkerRun::LogPart(const v1::GetShardMapResponse& map,
+                        const StepLoopOptions& steps) const {
+  const std::string part =
+      steps.leaves.size() == 0 ? std::string("no part of any batch")
+      : steps.stride > 1
+          ? absl::StrCat("one batch in ", steps.stride)
+          : absl::StrCat(steps.leaves.size(), " of the ", steps.leaf_count,
+                         " parts of every batch");
+  LogLife(absl::StrCat(
+      "computes ", part, ", from step ", map.start_step(), " to ",
+      steps.end_step, ", weights on ", map.shard_map().servers_size(),
+      map.shard_map().servers_size() == 1 ? " server" : " servers"));
+}
+
+void WorkerRun::LogEnd(const WorkerResult& result) const {
+  LogLife(absl::StrCat(
+      "ended: ",
+      result.stopped_early ? "the job was stopped" : "all steps are done",
+      ", it is at step ", result.step, " and computed ",
+      result.totals.samples(), " samples"));
 }
 
 }  // namespace

@@ -58,6 +58,9 @@ struct WorkerOptions {
   // Told one sentence at a time, for people. Null: standard error. Called
   // from any thread.
   std::function<void(absl::string_view)> log;
+  // True also logs that it joined, what it computes and how it ended. A
+  // coordinator in the same process tells that itself.
+  bool log_life = false;
 };
 
 struct WorkerResult {

@@ -151,6 +151,8 @@ void Coordinator::EndServers() {
     v1::EndJobRequest request;
     request.set_job_id(options_.job.job_id());
     request.set_incarnation(shard_map_.servers(i).incarnation());
+    request.set_state(state_);
+    request.set_message(std::string(failure_.message()));
     control_executor_->Post([this, request,
                              id = shard_map_.servers(i).server_id(),
                              control = controls_[i].get()] {

@@ -227,7 +227,7 @@ void LocalShardControl::EndJob(const v1::EndJobRequest& request,
     done(v1::EndJobResponse());
     if (!end_announced_ && on_end_ != nullptr) {
       end_announced_ = true;
-      on_end_();
+      on_end_(request);
     }
   });
 }

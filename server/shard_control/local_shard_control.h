@@ -55,7 +55,7 @@ class LocalShardControl : public ShardControl {
     // The shards are ready; the job has ended. May be null. Called once each,
     // on the control executor.
     std::function<void()> on_ready;
-    std::function<void()> on_end;
+    std::function<void(const v1::EndJobRequest& how)> on_end;
   };
 
   LocalShardControl(const Options& options, Environment environment);
@@ -121,7 +121,7 @@ class LocalShardControl : public ShardControl {
   FileEnv& file_env_;
   const Clock& clock_;
   const std::function<void()> on_ready_;
-  const std::function<void()> on_end_;
+  const std::function<void(const v1::EndJobRequest&)> on_end_;
   const std::shared_ptr<Link> link_;
 
   // Used on the control executor only.

@@ -40,7 +40,7 @@ class LocalShardControlTest : public ::testing::Test {
     environment.control_executor = std::move(executor);
     environment.disk_executor = std::move(disk);
     environment.on_ready = [this] { ++ready_; };
-    environment.on_end = [this] { ++ended_; };
+    environment.on_end = [this](const v1::EndJobRequest&) { ++ended_; };
     control_ =
         std::make_unique<LocalShardControl>(options, std::move(environment));
   }

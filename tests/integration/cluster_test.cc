@@ -159,7 +159,8 @@ class ClusterTest : public ::testing::Test {
     options.server_id = id;
     options.log = [](absl::string_view) {};
     const absl::Status status = RunServer(options);
-    EXPECT_TRUE(status.ok()) << "server " << id << ": " << status;
+    EXPECT_EQ(status.ok(), members_end_well_)
+        << "server " << id << ": " << status;
   }
 
   void RunOneWorker(int32_t id, const CoordinatorProcess& coordinator) {
@@ -177,14 +178,14 @@ class ClusterTest : public ::testing::Test {
     options.worker_id = id;
     options.log = [](absl::string_view) {};
     const absl::StatusOr<WorkerResult> result = RunWorker(options);
-    EXPECT_EQ(result.ok(), workers_end_well_)
+    EXPECT_EQ(result.ok(), members_end_well_)
         << "worker " << id << ": " << result.status();
   }
 
   PosixFileEnv env_;
   std::string dir_;
   std::string worker_base_dir_;
-  bool workers_end_well_ = true;
+  bool members_end_well_ = true;
   int output_count_ = 0;
   StopToken stop_;
   v1::Job job_;
@@ -270,7 +271,7 @@ TEST_F(ClusterTest, FailureOfAWorkerEndsEveryProcess) {
   job_.mutable_optimizer()->clear_adam();
   job_.mutable_optimizer()->mutable_sgd();
   job_.mutable_optimizer()->clear_clip_global_norm();
-  workers_end_well_ = false;
+  members_end_well_ = false;
   const auto status = RunCluster({1, 2}, "");
   EXPECT_EQ(status.status().code(), absl::StatusCode::kAborted);
   EXPECT_THAT(status.status().message(), HasSubstr("worker "));

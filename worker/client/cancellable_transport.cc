@@ -45,15 +45,18 @@ CancellableTransport::~CancellableTransport() {
 absl::Status CancellableTransport::Start(ShardTransport::Listener* listener,
                                          int64_t timeout_ms) {
   listener_ = listener;
-  const absl::Status before = off_->status();
+  const absl::Status before = off_->Attach(this);
   if (!before.ok()) {
     return before;
   }
-  const absl::Status started = transport_->Start(this, timeout_ms);
-  if (!started.ok()) {
-    return started;
+  const absl::Status result = transport_->Start(this, timeout_ms);
+  {
+    MutexLock lock(&started_mu_);
+    started_ = true;
   }
-  return off_->Attach(this);
+  // A Cancel until here has only interrupted the start.
+  const absl::Status off = off_->status();
+  return off.ok() ? result : off;
 }
 
 void CancellableTransport::Send(std::vector<ShardRequest> requests) {
@@ -61,6 +64,13 @@ void CancellableTransport::Send(std::vector<ShardRequest> requests) {
 }
 
 void CancellableTransport::Cancel(const absl::Status& status) {
+  {
+    MutexLock lock(&started_mu_);
+    if (!started_) {
+      transport_->InterruptStart();
+      return;
+    }
+  }
   OnFailed(status);
   Stop();
 }

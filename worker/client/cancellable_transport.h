@@ -27,7 +27,8 @@ class TransportSwitch {
  public:
   // Tells the transport's listener that it gave up with `status`, and ends all
   // connections. Only the first call counts; one that comes before the
-  // transport has started takes effect then. Not from a listener's call.
+  // transport has started makes Start return `status`, at once if it waits.
+  // Not from a listener's call.
   void Cancel(const absl::Status& status);
   // OK until Cancel.
   absl::Status status() const;
@@ -53,6 +54,7 @@ class CancellableTransport final : public ShardTransport,
 
   absl::Status Start(ShardTransport::Listener* listener,
                      int64_t timeout_ms) override;
+  void InterruptStart() override { transport_->InterruptStart(); }
   void Send(std::vector<ShardRequest> requests) override;
   void WaitForWindow() override { transport_->WaitForWindow(); }
   void Stop() override;
@@ -69,8 +71,11 @@ class CancellableTransport final : public ShardTransport,
 
   const std::unique_ptr<ShardTransport> transport_;
   TransportSwitch* const off_;
-  // Set by Start, before any other thread sees it.
+  // Set by Start, before any other thread sees this.
   ShardTransport::Listener* listener_ = nullptr;
+
+  Mutex started_mu_;
+  bool started_ ABSL_GUARDED_BY(started_mu_) = false;
 
   Mutex failed_mu_;
   bool failed_ ABSL_GUARDED_BY(failed_mu_) = false;

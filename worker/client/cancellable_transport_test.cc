@@ -1,8 +1,10 @@
 #include "worker/client/cancellable_transport.h"
 
 #include <memory>
+#include <thread>
 #include <vector>
 
+#include "common/stop_token.h"
 #include "gtest/gtest.h"
 
 namespace selari {
@@ -69,6 +71,38 @@ TEST_F(CancellableTransportTest, CancelledBeforeTheStartNeverConnects) {
   EXPECT_EQ(transport_->Start(&listener_, 1000),
             absl::AbortedError("job failed"));
   EXPECT_EQ(calls_.starts, 0);
+  EXPECT_TRUE(listener_.failures.empty());
+}
+
+// Its Start waits for a server that never comes.
+class WaitingTransport : public RecordingTransport {
+ public:
+  WaitingTransport(Calls* calls, StopToken* waits)
+      : RecordingTransport(calls), waits_(*waits) {}
+  absl::Status Start(Listener* /*listener*/, int64_t timeout_ms) override {
+    waits_.RequestStop();
+    return interrupted_.WaitForMs(timeout_ms)
+               ? absl::CancelledError("stopped while connecting")
+               : absl::UnavailableError("server 0 does not answer");
+  }
+  void InterruptStart() override { interrupted_.RequestStop(); }
+
+ private:
+  StopToken& waits_;
+  StopToken interrupted_;
+};
+
+TEST_F(CancellableTransportTest, CancelEndsAStartThatWaits) {
+  StopToken waits;
+  CancellableTransport transport(
+      std::make_unique<WaitingTransport>(&calls_, &waits), &off_);
+  std::thread other([&] {
+    waits.WaitForMs(60'000);
+    off_.Cancel(absl::AbortedError("job failed"));
+  });
+  EXPECT_EQ(transport.Start(&listener_, 60'000),
+            absl::AbortedError("job failed"));
+  other.join();
   EXPECT_TRUE(listener_.failures.empty());
 }
 

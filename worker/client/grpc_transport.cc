@@ -44,6 +44,7 @@ class GrpcTransport final : public ShardTransport {
   ~GrpcTransport() override { Stop(); }
 
   absl::Status Start(Listener* listener, int64_t timeout_ms) override;
+  void InterruptStart() override;
   void Send(std::vector<ShardRequest> requests) override;
   void WaitForWindow() override;
   void Stop() override;
@@ -140,12 +141,14 @@ void GrpcTransport::WaitForWindow() {
   }
 }
 
+void GrpcTransport::InterruptStart() {
+  MutexLock lock(&mu_);
+  stopping_ = true;
+  changed_.NotifyAll();
+}
+
 void GrpcTransport::Stop() {
-  {
-    MutexLock lock(&mu_);
-    stopping_ = true;
-    changed_.NotifyAll();
-  }
+  InterruptStart();
   if (thread_.joinable()) {
     thread_.join();
   }

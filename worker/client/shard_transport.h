@@ -43,6 +43,9 @@ class ShardTransport {
   // the servers that are missing; a refusal (other job, restarted server) is
   // returned at once. `listener` outlives Stop(). Call once.
   virtual absl::Status Start(Listener* listener, int64_t timeout_ms) = 0;
+  // Makes a Start that waits, or is still to come, return soon with CANCELLED.
+  // From any thread. One that never waits has nothing to do.
+  virtual void InterruptStart() {}
   // Takes requests for any shards, without blocking. Order is kept for each
   // shard. Requests sent while a connection is down are dropped: OnConnected
   // asks for them again.
