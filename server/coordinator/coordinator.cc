@@ -166,7 +166,7 @@ absl::StatusOr<v1::RegisterServerResponse> Coordinator::RegisterServer(
     return WithDuplicateReason(id.status());
   }
   ++change_count_;
-  Log(absl::StrCat("server ", *id, " joined at ", request.address()));
+  LogJoin(absl::StrCat("server ", *id, " joined at ", request.address()));
   if (shard_map_.version() > 0 && !ended() &&
       shard_map_.servers(*id).incarnation() != request.incarnation()) {
     FailLostServer(membership_.members(v1::MEMBER_KIND_SERVER)[*id],
@@ -209,7 +209,7 @@ absl::StatusOr<v1::RegisterWorkerResponse> Coordinator::RegisterWorker(
   }
   progress_.OnWorkerJoined(*id);
   ++change_count_;
-  Log(absl::StrCat("worker ", *id, " joined"));
+  LogJoin(absl::StrCat("worker ", *id, " joined"));
   v1::RegisterWorkerResponse response;
   response.set_worker_id(*id);
   *response.mutable_job() = options_.job;
@@ -402,13 +402,8 @@ void Coordinator::OnLeaseEnded(const Member& member) {
 }
 
 void Coordinator::FailLostServer(const Member& server, absl::string_view how) {
-  const std::string from = newest_.path.empty()
-                               ? "there is no checkpoint to go on from, "
-                                 "set checkpointing.every_steps"
-                               : absl::StrCat("go on from checkpoint ",
-                                              newest_.path, " with --resume");
-  Fail(absl::AbortedError(absl::StrCat("server ", server.id, " ", how,
-                                       " and lost its shards; ", from)));
+  Fail(absl::UnavailableError(
+      absl::StrCat("server ", server.id, " ", how, " and lost its shards")));
 }
 
 bool Coordinator::needs_workers() const {
@@ -447,9 +442,19 @@ void Coordinator::SetState(v1::JobState state) {
   state_since_ms_ = clock_.NowMs();
   ++change_count_;
   PersistStatus();
+  // The end is told by whoever waits for it.
+  if (ended() || state == v1::JOB_STATE_FINISHING) {
+    return;
+  }
   const std::string message = Message();
   Log(absl::StrCat("the job is ", v1::JobState_Name(state).substr(10),
                    message.empty() ? "" : ": ", message));
+}
+
+void Coordinator::LogJoin(std::string sentence) {
+  if (options_.log_joins) {
+    Log(std::move(sentence));
+  }
 }
 
 void Coordinator::Log(std::string sentence) {
@@ -475,7 +480,7 @@ void Coordinator::PersistStatus() {
   status.set_job_id(options_.job.job_id());
   status.set_state(state_);
   status.set_message(std::string(failure_.message()));
-  status.set_step(progress_.step());
+  progress_.DescribeNewest(&status);
   status.set_total_steps(options_.job.total_steps());
   status.set_checkpoint(newest_.path);
   status.set_checkpoint_digest(newest_.state_digest);

@@ -49,6 +49,8 @@ class Coordinator {
     v1::ResolvedJob job;
     // What to go on from; an empty path for initial values.
     PublishedCheckpoint resume;
+    // Whether who joins is logged: no news where all is one process.
+    bool log_joins = true;
   };
   struct Environment {
     const Clock* clock = nullptr;            // borrowed
@@ -65,7 +67,7 @@ class Coordinator {
   using Done = std::function<void(absl::StatusOr<Response>)>;
 
   // Keys of the metadata store: a serialised ResolvedJob, ShardMap, and
-  // JobStatus without metrics.
+  // JobStatus with the newest metrics and evaluation only.
   static constexpr absl::string_view kJobKey = "job";
   static constexpr absl::string_view kShardMapKey = "shard_map";
   static constexpr absl::string_view kStatusKey = "status";
@@ -123,6 +125,7 @@ class Coordinator {
   bool ended() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SetState(v1::JobState state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Fail(const absl::Status& why) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void LogJoin(std::string sentence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Log(std::string sentence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Persist(absl::string_view key, std::string bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -97,6 +97,12 @@ FileMetadataStore::OpenUnlockedForTest(FileEnv* env,
       new FileMetadataStore(env, std::string(directory), nullptr));
 }
 
+absl::StatusOr<MetadataValue> FileMetadataStore::ReadOnly(
+    FileEnv* env, absl::string_view directory, absl::string_view key) {
+  SELARI_RETURN_IF_ERROR(CheckKey(key));
+  return FileMetadataStore(env, std::string(directory), nullptr).Get(key);
+}
+
 std::string FileMetadataStore::PathOf(absl::string_view key) const {
   return JoinPath(directory_, absl::StrCat(key, kSuffix));
 }

@@ -30,6 +30,11 @@ class FileMetadataStore : public MetadataStore {
   // ALREADY_EXISTS when another process has it open; errors of the disk.
   static absl::StatusOr<std::unique_ptr<FileMetadataStore>> Open(
       FileEnv* env, absl::string_view directory);
+  // One value of a folder that another process may have open, as it was last
+  // written. Errors as Get.
+  static absl::StatusOr<MetadataValue> ReadOnly(FileEnv* env,
+                                                absl::string_view directory,
+                                                absl::string_view key);
   // For an `env` that is not the machine's: there is nothing to lock.
   static absl::StatusOr<std::unique_ptr<FileMetadataStore>> OpenUnlockedForTest(
       FileEnv* env, absl::string_view directory);

@@ -128,4 +128,14 @@ void JobProgress::Describe(v1::JobStatus* status) const {
                                         evaluations_.end());
 }
 
+void JobProgress::DescribeNewest(v1::JobStatus* status) const {
+  status->set_step(step());
+  if (!metrics_.empty()) {
+    *status->add_metrics() = metrics_.back();
+  }
+  if (!evaluations_.empty()) {
+    *status->add_evaluations() = evaluations_.back();
+  }
+}
+
 }  // namespace selari

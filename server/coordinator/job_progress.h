@@ -49,6 +49,8 @@ class JobProgress {
 
   // Writes step, metrics and evaluations.
   void Describe(v1::JobStatus* status) const;
+  // The same with the newest of each only.
+  void DescribeNewest(v1::JobStatus* status) const;
 
  private:
   struct Sums {
