@@ -16,6 +16,10 @@
 namespace selari {
 namespace {
 
+// Features that are described one by one in the job, which travels in one
+// message; job.proto states it.
+constexpr int64_t kDescribedFeaturesMax = 16384;
+
 std::string NewJobId() {
   std::random_device device;
   const uint64_t high = device();
@@ -28,7 +32,7 @@ absl::Status ResolveInstructionSet(v1::Job* job) {
   const auto best = static_cast<int>(DetectIsaLevel());
   const int wanted = job->cluster().instruction_set();
   if (wanted > best) {
-    return absl::FailedPreconditionError(
+    return absl::InvalidArgumentError(
         absl::StrCat("cluster.instruction_set is level ", wanted,
                      " but this processor has level ", best, " only"));
   }
@@ -70,6 +74,10 @@ absl::Status ResolveData(FileEnv& env, absl::string_view base_dir,
   }
   v1::Data train_only = data;
   train_only.clear_test();
+  if (resolved->job().model().loss() == v1::LOSS_LOGISTIC &&
+      data.class_count() == 0) {
+    train_only.set_class_count(2);
+  }
   SELARI_ASSIGN_OR_RETURN(const DataSplits splits,
                           LoadData(env, train_only, base_dir, label_kind));
   for (const int64_t extent : splits.train.feature_shape) {
@@ -77,6 +85,16 @@ absl::Status ResolveData(FileEnv& env, absl::string_view base_dir,
   }
   resolved->set_class_count(splits.train.class_count);
   resolved->set_train_sample_count(splits.train.size);
+  if (splits.train.dim <= kDescribedFeaturesMax) {
+    for (const std::string& name : splits.train.feature_names) {
+      resolved->add_feature_names(name);
+    }
+    const FeatureScaling& scaling = splits.standardisation;
+    resolved->mutable_feature_shift()->Assign(scaling.shift.begin(),
+                                              scaling.shift.end());
+    resolved->mutable_feature_scale()->Assign(scaling.scale.begin(),
+                                              scaling.scale.end());
+  }
   return absl::OkStatus();
 }
 

@@ -14,7 +14,7 @@ namespace selari {
 // `job` has its defaults (FillJobDefaults) and is valid. Opens the training
 // data only if the job does not state feature_shape, class_count and
 // train_sample_count. Gives the run a new random job_id.
-// INVALID_ARGUMENT, NOT_FOUND and FAILED_PRECONDITION as PrepareRun.
+// INVALID_ARGUMENT and NOT_FOUND as PrepareRun.
 absl::StatusOr<v1::ResolvedJob> ResolveJob(FileEnv& env, const v1::Job& job,
                                            absl::string_view base_dir);
 

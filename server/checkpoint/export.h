@@ -22,10 +22,11 @@ struct ExportOptions {
   bool include_slots = false;
 };
 
-// Writes every tensor, whole and under its own name, to `path`, in blocks: a
-// model may be larger than memory. The file appears under its name, with all
-// its content, at the end or not at all. Errors as CheckpointReader::Read and
-// FileEnv; INVALID_ARGUMENT when names of slots and tensors collide.
+// Writes every tensor, whole and under its own name, to `path`, and behind them
+// what export_data.h says, in blocks: a model may be larger than memory. The
+// file appears under its name, with all its content, at the end or not at all.
+// Errors as CheckpointReader::Read and FileEnv; INVALID_ARGUMENT when names of
+// slots and tensors collide.
 [[nodiscard]] absl::StatusOr<WrittenFile> ExportCheckpoint(
     FileEnv& env, CheckpointReader& reader, absl::string_view path,
     const ExportOptions& options);

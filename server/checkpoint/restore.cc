@@ -121,6 +121,10 @@ absl::string_view AlgorithmName(const v1::Optimizer& optimizer) {
 void ClearShape(v1::ResolvedJob& job) {
   job.clear_job_id();
   job.clear_total_steps();
+  // Follow from the data, which is compared by its sources.
+  job.clear_feature_names();
+  job.clear_feature_shift();
+  job.clear_feature_scale();
   v1::Job& config = *job.mutable_job();
   config.clear_name();
   config.clear_checkpointing();
@@ -133,6 +137,14 @@ void ClearShape(v1::ResolvedJob& job) {
   training.clear_steps();
   training.clear_evaluate_every_steps();
   training.clear_log_every_steps();
+}
+
+// Such a schedule gives other rates, from the first step on, when the job gets
+// another last step.
+bool ScheduleEndsWithTheJob(const v1::LearningRateSchedule& schedule) {
+  return (schedule.has_cosine() && schedule.cosine().total_steps() == 0) ||
+         (schedule.has_polynomial() &&
+          schedule.polynomial().total_steps() == 0);
 }
 
 }  // namespace
@@ -199,10 +211,17 @@ std::vector<std::string> DescribeJobDifferences(const v1::ResolvedJob& saved,
   std::string report;
   google::protobuf::util::MessageDifferencer differencer;
   differencer.ReportDifferencesToString(&report);
-  if (differencer.Compare(was, is)) {
-    return {};
+  std::vector<std::string> differences;
+  if (!differencer.Compare(was, is)) {
+    differences = absl::StrSplit(report, '\n', absl::SkipEmpty());
   }
-  return absl::StrSplit(report, '\n', absl::SkipEmpty());
+  if (saved.total_steps() != job.total_steps() &&
+      ScheduleEndsWithTheJob(job.job().optimizer().schedule())) {
+    differences.push_back(
+        absl::StrCat("modified: total_steps: ", saved.total_steps(), " -> ",
+                     job.total_steps(), ", where optimizer.schedule ends"));
+  }
+  return differences;
 }
 
 }  // namespace selari

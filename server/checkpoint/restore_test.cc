@@ -109,5 +109,23 @@ TEST(RestoreTest, DifferencesThatChangeResultsAreListed) {
                 "modified: job.optimizer.learning_rate: 0.1 -> 0.2"});
 }
 
+TEST(RestoreTest, AScheduleThatEndsWithAnotherLastStepIsADifference) {
+  v1::ResolvedJob saved = ExampleJob({});
+  v1::LearningRateSchedule& schedule =
+      *saved.mutable_job()->mutable_optimizer()->mutable_schedule();
+  schedule.mutable_cosine();
+  saved.set_total_steps(200);
+  v1::ResolvedJob job = saved;
+  EXPECT_TRUE(DescribeJobDifferences(saved, job).empty());
+  job.set_total_steps(300);
+  EXPECT_EQ(DescribeJobDifferences(saved, job),
+            std::vector<std::string>{"modified: total_steps: 200 -> 300, where "
+                                     "optimizer.schedule ends"});
+  // One that ends at a step of its own does not care.
+  schedule.mutable_cosine()->set_total_steps(300);
+  *job.mutable_job() = saved.job();
+  EXPECT_TRUE(DescribeJobDifferences(saved, job).empty());
+}
+
 }  // namespace
 }  // namespace selari

@@ -216,10 +216,16 @@ absl::StatusOr<double> ParseNumber(const FieldPlace& place,
 }
 
 absl::StatusOr<int32_t> ClassOf(const FieldPlace& place,
-                                absl::string_view field, double value) {
+                                absl::string_view field, double value,
+                                int64_t class_count) {
   if (value < 0 || value >= std::numeric_limits<int32_t>::max() ||
       value != std::floor(value)) {
     return BadField(place, field, "is not a class number, an integer from 0");
+  }
+  if (class_count > 0 && value >= static_cast<double>(class_count)) {
+    return BadField(place, field,
+                    absl::StrCat("is no class of the job, which are 0 to ",
+                                 class_count - 1));
   }
   return static_cast<int32_t>(value);
 }
@@ -227,7 +233,7 @@ absl::StatusOr<int32_t> ClassOf(const FieldPlace& place,
 // Appends one record's label and features.
 absl::Status AddRow(absl::string_view source, const RecordReader& reader,
                     absl::Span<const std::string> names, const ColumnPlan& plan,
-                    bool class_labels, std::vector<float>* features,
+                    const CsvOptions& options, std::vector<float>* features,
                     CsvTable* table) {
   const absl::Span<const std::string> fields = reader.fields();
   if (fields.size() != names.size()) {
@@ -244,8 +250,9 @@ absl::Status AddRow(absl::string_view source, const RecordReader& reader,
   const FieldPlace place = {source, reader.line(), names[plan.label]};
   const std::string& field = fields[plan.label];
   SELARI_ASSIGN_OR_RETURN(const double value, ParseNumber(place, field));
-  if (class_labels) {
-    SELARI_ASSIGN_OR_RETURN(const int32_t label, ClassOf(place, field, value));
+  if (options.class_labels) {
+    SELARI_ASSIGN_OR_RETURN(const int32_t label,
+                            ClassOf(place, field, value, options.class_count));
     table->labels.push_back(label);
   } else {
     table->targets.push_back(static_cast<float>(value));
@@ -279,8 +286,8 @@ absl::StatusOr<CsvTable> ParseCsv(absl::string_view source,
     if (!more) {
       break;
     }
-    SELARI_RETURN_IF_ERROR(AddRow(source, reader, names, plan,
-                                  options.class_labels, &features, &table));
+    SELARI_RETURN_IF_ERROR(
+        AddRow(source, reader, names, plan, options, &features, &table));
   }
   if (table.row_count == 0) {
     return absl::InvalidArgumentError(

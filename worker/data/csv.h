@@ -24,6 +24,8 @@ struct CsvOptions {
   std::vector<std::string> feature_columns;
   // True: labels are class numbers, integers >= 0. False: any finite number.
   bool class_labels = true;
+  // Class numbers must be below; 0: as they come.
+  int64_t class_count = 0;
   char delimiter = ',';
 };
 
@@ -40,9 +42,9 @@ struct CsvTable {
 // Parses `text`, the whole file once unpacked; `source` names it in messages.
 // Blank lines are skipped. Pure.
 // INVALID_ARGUMENT with line and column for a field that is empty, no number,
-// not finite or (label) no class number; with the line for a wrong count of
-// fields or an open quote; for an unknown column with the names there are; for
-// a repeated name; without any row.
+// not finite or (label) no class number of the job; with the line for a wrong
+// count of fields or an open quote; for an unknown column with the names there
+// are; for a repeated name; without any row.
 absl::StatusOr<CsvTable> ParseCsv(absl::string_view source,
                                   absl::string_view text,
                                   const CsvOptions& options);

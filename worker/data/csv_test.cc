@@ -66,6 +66,12 @@ TEST(CsvTest, NamesLineAndColumnOfABadField) {
   EXPECT_THAT(Message("a,y\n1,0.5\n"),
               HasSubstr("line 2, column 'y': '0.5' is not a class number"));
   EXPECT_THAT(Message("a,y\n1,-1\n"), HasSubstr("'-1' is not a class number"));
+  CsvOptions options;
+  options.class_count = 2;
+  EXPECT_THAT(
+      Message("a,y\n1,0\n1,2\n", options),
+      HasSubstr("line 3, column 'y': '2' is no class of the job, which are 0 "
+                "to 1"));
 }
 
 TEST(CsvTest, CountsLinesInsideQuotes) {

@@ -28,6 +28,8 @@ struct Dataset {
   // Shape of one sample, without the sample dimension; each >= 1. An image is
   // (height, width) or (height, width, channels).
   std::vector<int64_t> feature_shape;
+  // Names of the features in order; empty when the file has none.
+  std::vector<std::string> feature_names;
   // Product of feature_shape.
   int64_t dim = 0;
   // (size, dim), row-major. shared_ptr because batches may outlive the

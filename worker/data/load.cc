@@ -72,7 +72,8 @@ absl::StatusOr<Dataset> LoadArrays(FileEnv& env, ParseArray parse,
 }
 
 absl::StatusOr<Dataset> LoadCsv(FileEnv& env, const v1::CsvSource& csv,
-                                const std::string& path, LabelKind label_kind) {
+                                const std::string& path, LabelKind label_kind,
+                                int64_t class_count) {
   if (csv.delimiter().size() > 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         path, ": delimiter '", csv.delimiter(), "' is not one character"));
@@ -82,6 +83,7 @@ absl::StatusOr<Dataset> LoadCsv(FileEnv& env, const v1::CsvSource& csv,
   options.feature_columns.assign(csv.feature_columns().begin(),
                                  csv.feature_columns().end());
   options.class_labels = label_kind == LabelKind::kClass;
+  options.class_count = class_count;
   if (!csv.delimiter().empty()) {
     options.delimiter = csv.delimiter()[0];
   }
@@ -92,6 +94,7 @@ absl::StatusOr<Dataset> LoadCsv(FileEnv& env, const v1::CsvSource& csv,
   dataset.label_source = path;
   dataset.size = table.row_count;
   dataset.feature_shape = {static_cast<int64_t>(table.feature_names.size())};
+  dataset.feature_names = std::move(table.feature_names);
   dataset.features = std::move(table.features);
   dataset.labels = std::move(table.labels);
   dataset.targets = std::move(table.targets);
@@ -149,7 +152,7 @@ absl::Status Prepare(const Preparation& preparation, Dataset* dataset) {
 
 absl::StatusOr<Dataset> LoadSource(FileEnv& env, const v1::Source& source,
                                    absl::string_view base_dir,
-                                   LabelKind label_kind) {
+                                   LabelKind label_kind, int64_t class_count) {
   absl::StatusOr<Dataset> dataset = absl::InvalidArgumentError(
       "a data source has none of idx, csv and npy set");
   if (source.has_idx()) {
@@ -161,8 +164,9 @@ absl::StatusOr<Dataset> LoadSource(FileEnv& env, const v1::Source& source,
         LoadArrays(env, ParseNpy, JoinPath(base_dir, source.npy().features()),
                    JoinPath(base_dir, source.npy().labels()), label_kind);
   } else if (source.has_csv()) {
-    dataset = LoadCsv(env, source.csv(),
-                      JoinPath(base_dir, source.csv().path()), label_kind);
+    dataset =
+        LoadCsv(env, source.csv(), JoinPath(base_dir, source.csv().path()),
+                label_kind, class_count);
   }
   SELARI_RETURN_IF_ERROR(dataset.status());
   SELARI_ASSIGN_OR_RETURN(
@@ -175,8 +179,9 @@ absl::StatusOr<DataSplits> LoadData(FileEnv& env, const v1::Data& data,
                                     absl::string_view base_dir,
                                     LabelKind label_kind) {
   DataSplits splits;
-  SELARI_ASSIGN_OR_RETURN(splits.train,
-                          LoadSource(env, data.train(), base_dir, label_kind));
+  SELARI_ASSIGN_OR_RETURN(
+      splits.train,
+      LoadSource(env, data.train(), base_dir, label_kind, data.class_count()));
   Dataset* const train = &splits.train;
   if (data.train_sample_count() != 0 &&
       data.train_sample_count() != train->size) {
@@ -201,12 +206,14 @@ absl::StatusOr<DataSplits> LoadData(FileEnv& env, const v1::Data& data,
   }
   SELARI_RETURN_IF_ERROR(Prepare(preparation, train));
   if (data.standardize()) {
-    preparation.scalings.push_back(Standardisation(*train));
-    SELARI_RETURN_IF_ERROR(ScaleFeatures(preparation.scalings.back(), train));
+    splits.standardisation = Standardisation(*train);
+    preparation.scalings.push_back(splits.standardisation);
+    SELARI_RETURN_IF_ERROR(ScaleFeatures(splits.standardisation, train));
   }
   if (data.has_test()) {
     SELARI_ASSIGN_OR_RETURN(splits.test,
-                            LoadSource(env, data.test(), base_dir, label_kind));
+                            LoadSource(env, data.test(), base_dir, label_kind,
+                                       preparation.class_count));
     SELARI_RETURN_IF_ERROR(Prepare(preparation, &*splits.test));
   }
   return splits;

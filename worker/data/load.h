@@ -29,6 +29,8 @@ struct DataSplits {
   Dataset train;
   // Absent when the job has no test source.
   std::optional<Dataset> test;
+  // What data.standardize came to; empty without.
+  FeatureScaling standardisation;
 };
 
 // Loads both sets of `data`. Relative paths start at `base_dir`. The test set
@@ -39,11 +41,12 @@ absl::StatusOr<DataSplits> LoadData(FileEnv& env, const v1::Data& data,
                                     absl::string_view base_dir,
                                     LabelKind label_kind);
 
-// Loads one source without scaling; class_count stays 0 for kClass and every
-// label is >= 0.
+// Loads one source without scaling; the result's class_count stays 0 for kClass
+// and every label is >= 0. A CSV file's labels must be below `class_count`
+// unless that is 0: it can name the line.
 absl::StatusOr<Dataset> LoadSource(FileEnv& env, const v1::Source& source,
                                    absl::string_view base_dir,
-                                   LabelKind label_kind);
+                                   LabelKind label_kind, int64_t class_count);
 
 }  // namespace selari
 
