@@ -102,6 +102,7 @@ std::unique_ptr<ShardControl> CentralisedJobImpl::MakeControl() {
 absl::Status CentralisedJobImpl::MakeCoordinator() {
   Coordinator::Options options;
   options.job = job_;
+  options.log_joins = false;
   if (!options_.resume_checkpoint.empty()) {
     SELARI_ASSIGN_OR_RETURN(
         options.resume,

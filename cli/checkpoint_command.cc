@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/find_checkpoint.h"
@@ -42,10 +43,19 @@ absl::StatusOr<std::string> NewestOf(FileEnv& env, const std::string& path) {
 
 absl::Status Verify(const std::string& path) {
   PosixFileEnv env;
+  SELARI_RETURN_IF_ERROR(CheckIsRunOrCheckpoint(env, path));
   SELARI_ASSIGN_OR_RETURN(const std::string dir, NewestOf(env, path));
   const VerifyReport report = VerifyCheckpoint(env, dir);
+  if (report.problems.size() == 1) {
+    return report.status;
+  }
   std::fputs(DescribeVerification(dir, report).c_str(), stdout);
-  return report.status;
+  if (report.status.ok()) {
+    return absl::OkStatus();
+  }
+  return absl::Status(report.status.code(),
+                      absl::StrCat("\"", dir, "\" is damaged: the ",
+                                   report.problems.size(), " problems above"));
 }
 
 absl::Status Save(const std::string& address) {

@@ -27,13 +27,15 @@ constexpr int64_t kFailureGraceMs = 2000;
 // joined yet hears nothing of it: then it is told to stop, and then killed.
 constexpr int64_t kChildEndMs = 3000;
 constexpr int64_t kChildStopMs = 10000;
+// Exit codes above are signals.
+constexpr int kSignalBase = 128;
 // Of a child's log, to find its last line.
 constexpr int64_t kLogTailBytes = 600;
 
 std::string EndText(int code) {
-  if (code > 128) {
-    return absl::StrCat("was ended by signal ", code - 128, " (",
-                        strsignal(code - 128), ")");
+  if (code > kSignalBase) {
+    return absl::StrCat("was ended by signal ", code - kSignalBase, " (",
+                        strsignal(code - kSignalBase), ")");
   }
   return absl::StrCat("ended with exit code ", code);
 }
@@ -94,9 +96,12 @@ absl::Status ClusterJob::CheckChildren() {
     const std::optional<int> code = child->Poll();
     if (code.has_value() && *code != 0) {
       const std::string line = LastLine(child->LogTail(kLogTailBytes));
-      return absl::AbortedError(absl::StrCat(
+      const std::string text = absl::StrCat(
           child->name(), " ", EndText(*code), "; its log ", child->log_path(),
-          line.empty() ? " is empty" : absl::StrCat(" ends with: ", line)));
+          line.empty() ? " is empty" : absl::StrCat(" ends with: ", line));
+      // One that a signal ended is lost; any other one failed.
+      return *code > kSignalBase ? absl::UnavailableError(text)
+                                 : absl::AbortedError(text);
     }
   }
   return absl::OkStatus();

@@ -6,10 +6,11 @@
 #include <utility>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/str_cat.h"
 #include "cli/bench_command_line.h"
 #include "cli/exit_code.h"
 #include "cli/option_parts.h"
+#include "cli/unknown_flag.h"
+#include "common/version.h"
 
 namespace selari {
 namespace {
@@ -19,9 +20,14 @@ constexpr char kAbout[] =
     "the same result, bit for bit.";
 
 constexpr char kExitCodes[] =
-    "Exit codes: 0 done; 1 failed; 2 wrong command line or job file; "
-    "3 a member of the cluster is missing; 4 stored data is damaged; "
-    "128+n ended by signal n (130 after Ctrl-C, the run is saved).";
+    "Exit codes: 0 done; 1 failed; 2 wrong command line or job file, or a file "
+    "that it names is missing; 3 a member of the cluster is missing or was "
+    "lost; 4 stored data is damaged; 128+n train was ended by signal n (130 "
+    "after Ctrl-C, the run is saved).";
+
+constexpr char kLauncher[] =
+    "From a clone, ./selari also has the commands build, test, format and "
+    "lint; see docs/HACKING.md.";
 
 // One subcommand: its options and how it becomes a Command.
 class Builder {
@@ -32,7 +38,9 @@ class Builder {
                             "  selari train job.textproto\n"
                             "  selari train job.textproto --centralised\n"
                             "  selari COMMAND --help\n\n") +
-                kExitCodes);
+                kExitCodes + "\n\n" + kLauncher);
+    app_.set_version_flag("--version", std::string("selari ") + kVersion,
+                          "Print the version");
     AddTrain();
     AddCoordinator();
     AddServer();
@@ -48,7 +56,10 @@ class Builder {
   }
 
   Command Parse(int argc, const char* const* argv) {
-    if (argc > 1 && argv[1][0] != '-' && !HasCommand(argv[1])) {
+    if (argc <= 1) {
+      return ExitNow{kExitUsage, app_.help()};
+    }
+    if (argv[1][0] != '-' && !HasCommand(argv[1])) {
       return ExitNow{kExitUsage, UnknownCommand(argv[1])};
     }
     // CLI11 reports by exceptions; they end here.
@@ -59,7 +70,10 @@ class Builder {
       std::ostringstream err;
       const int code = app_.exit(error, out, err);
       if (code != 0) {
-        return ExitNow{kExitUsage, Refusal(error.what())};
+        // What the value of an unknown flag is taken for is not the fault.
+        const std::string unknown = UnknownFlag(&app_, argc, argv);
+        return ExitNow{kExitUsage,
+                       Refusal(unknown.empty() ? error.what() : unknown)};
       }
       return ExitNow{kExitOk, out.str() + err.str()};
     }
@@ -119,7 +133,7 @@ class Builder {
         ->check(Between(1, kMembersMax));
     command
         ->add_option("--steps", job->steps, "Updates in all (training.steps)")
-        ->check(Between(1, int64_t{1} << 62));
+        ->check(Between(1, kNoLimit));
     command->add_option("--output", job->output,
                         "Folder for checkpoints, metrics and logs. Default: a "
                         "new one below selari-output");
@@ -141,7 +155,11 @@ class Builder {
     AddJobOptions(command, &train_.job);
     command->add_flag("--centralised,--centralized", train_.job.centralised,
                       "Train in this one process");
-    command->add_flag("--json", train_.json,
+    AddJson(command, &train_.json);
+  }
+
+  void AddJson(CLI::App* command, bool* json) {
+    command->add_flag("--json", *json,
                       "Print events as JSON, one object a line");
   }
 
@@ -158,6 +176,7 @@ class Builder {
                      "Address to serve on, host:port")
         ->capture_default_str()
         ->check(HostAndPort());
+    AddJson(command, &coordinator_.json);
   }
 
   void AddServer() {
@@ -195,7 +214,8 @@ class Builder {
     AddCoordinatorAddress(command, &worker_.coordinator);
     command
         ->add_option("--data-folder", worker_.data_folder,
-                     "Where relative paths of the job's data start")
+                     "Where relative paths of the job's data start, if that "
+                     "is not the folder it is started in")
         ->capture_default_str();
     AddId(command, &worker_.id);
     command
@@ -206,12 +226,19 @@ class Builder {
 
   void AddStatus() {
     CLI::App* command =
-        Add("status", "Show a running job: state, members, progress.",
+        Add("status", "Show a job: state, members, progress, how it ended.",
             "selari status --coordinator 127.0.0.1:7070\n"
-            "  selari status --watch",
+            "  selari status --watch\n"
+            "  selari status --output run1",
             &status_);
     AddCoordinatorAddress(command, &status_.coordinator);
-    command->add_flag("--watch", status_.watch, "Follow until the job ends");
+    CLI::Option* watch = command->add_flag(
+        "--watch", status_.watch, "Follow until the job ends; 1 if it fails");
+    command
+        ->add_option("--output", status_.output,
+                     "Read what the coordinator left in a run's output folder "
+                     "instead of asking it")
+        ->excludes(watch);
     command->add_flag("--json", status_.json, "Print JSON");
   }
 
@@ -270,8 +297,8 @@ class Builder {
   void AddExport() {
     CLI::App* command =
         Add("export", "Write a checkpoint's tensors into one file.",
-            "selari export run1 --format safetensors --output model.safetensors"
-            "\n  selari export run1 --format npz --output model.npz",
+            "selari export run1 --output model.safetensors\n"
+            "  selari export run1 --output model.npz",
             &export_);
     command
         ->add_option("path", export_.path,
@@ -279,8 +306,10 @@ class Builder {
         ->required();
     command->add_option("--output", export_.output, "The file to write")
         ->required();
-    command->add_option("--format", export_.format, "safetensors or npz")
-        ->capture_default_str()
+    command
+        ->add_option("--format", export_.format,
+                     "safetensors or npz. Default: as the name of the file "
+                     "ends, otherwise safetensors")
         ->check(CLI::IsMember({"safetensors", "npz"}));
     command->add_flag("--slots", export_.slots, "Also the optimizer's slots");
   }

@@ -34,6 +34,7 @@ struct TrainCommand {
 struct CoordinatorCommand {
   JobOptions job;
   std::string listen = "127.0.0.1:7070";
+  bool json = false;
 };
 
 struct ServerCommand {
@@ -55,6 +56,7 @@ struct StatusCommand {
   std::string coordinator = "127.0.0.1:7070";
   bool watch = false;
   bool json = false;
+  std::string output;  // a run's folder to read from; empty: ask
 };
 
 struct CheckpointCommand {
@@ -71,7 +73,7 @@ struct DigestCommand {
 struct ExportCommand {
   std::string path;
   std::string output;
-  std::string format = "safetensors";  // or "npz"
+  std::string format;  // "safetensors" or "npz"; empty: as output ends
   bool slots = false;
 };
 

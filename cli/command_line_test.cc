@@ -62,7 +62,12 @@ TEST(CommandLineTest, WhatIsUnknownIsNamedAndRefused) {
            {{"train", "job", "--servers", "two"}, "two"},
            {{"train", "job", "another"}, "another"},
            {{"train", "job", "--steps", "-1"}, "--steps: -1"},
-           {{"train", "job", "--steps=0"}, "--steps: 0"},
+           {{"train", "job", "--steps=0"},
+            "--steps: 0 is no whole number of at least 1;"},
+           {{"train", "--sevrers", "2", "job"},
+            "there is no flag --sevrers, did you mean --servers?"},
+           {{"train", "job", "--verbose"}, "there is no flag --verbose;"},
+           {{"checkpoint", "list", "run1", "--josn"}, "--josn"},
            {{"train", "job", "--servers", "-1"}, "--servers: -1"},
            {{"train", "job", "--servers", "1025"}, "[0, 1024]"},
            {{"train", "job", "--workers", "0"}, "--workers: 0"},
@@ -73,7 +78,6 @@ TEST(CommandLineTest, WhatIsUnknownIsNamedAndRefused) {
            {{"server", "--listen", "7071"}, "host:port"},
            {{"status", "--coordinator", "ps-0:http"}, "http"},
            {{"export", "run1", "--output", "x", "--format", "onnx"}, "onnx"},
-           {{}, "subcommand"},
            {{"checkpoint"}, "subcommand"},
        }) {
     const Command command = Parse(c.arguments);
@@ -84,6 +88,25 @@ TEST(CommandLineTest, WhatIsUnknownIsNamedAndRefused) {
     EXPECT_EQ(exit->text.rfind("selari: error: ", 0), 0) << exit->text;
     EXPECT_EQ(exit->text.find('\n'), exit->text.size() - 1) << exit->text;
   }
+}
+
+TEST(CommandLineTest, TheBareCommandTeaches) {
+  const Command command = Parse({});
+  const auto* exit = std::get_if<ExitNow>(&command);
+  ASSERT_NE(exit, nullptr);
+  EXPECT_EQ(exit->exit_code, 2);
+  for (const char* part :
+       {"train", "Exit codes:", "build, test, format and lint"}) {
+    EXPECT_NE(exit->text.find(part), std::string::npos) << part;
+  }
+}
+
+TEST(CommandLineTest, VersionIsAFlagToo) {
+  const Command command = Parse({"--version"});
+  const auto* exit = std::get_if<ExitNow>(&command);
+  ASSERT_NE(exit, nullptr);
+  EXPECT_EQ(exit->exit_code, 0);
+  EXPECT_EQ(exit->text.rfind("selari ", 0), 0) << exit->text;
 }
 
 TEST(CommandLineTest, CheckpointActionsAreCommandsOfTheirOwn) {

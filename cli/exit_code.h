@@ -9,9 +9,10 @@ namespace selari {
 
 constexpr int kExitOk = 0;
 constexpr int kExitFailed = 1;
-// The command line, the job file or something else the user wrote.
+// The command line, the job file or something else the user wrote, a file
+// that it names and that is not there included.
 constexpr int kExitUsage = 2;
-// A member of the cluster is missing or did not answer in time.
+// A member of the cluster is missing, was lost or did not answer in time.
 constexpr int kExitMissing = 3;
 // A checkpoint or other stored thing is damaged.
 constexpr int kExitDataLoss = 4;
@@ -23,6 +24,7 @@ inline int ExitCodeOf(const absl::Status& status) {
     case absl::StatusCode::kOk:
       return kExitOk;
     case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
       return kExitUsage;
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kDeadlineExceeded:

@@ -5,6 +5,9 @@
 #include <string>
 #include <system_error>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/find_checkpoint.h"
@@ -32,15 +35,35 @@ absl::Status CheckOutput(const std::string& path) {
   return absl::OkStatus();
 }
 
+constexpr absl::string_view kSafetensors = "safetensors";
+constexpr absl::string_view kNpz = "npz";
+
+// From the file's name unless the user says it; both must agree.
+absl::StatusOr<ExportFormat> FormatOf(const ExportCommand& command) {
+  absl::string_view named;
+  for (const absl::string_view format : {kSafetensors, kNpz}) {
+    if (absl::EndsWithIgnoreCase(command.output, absl::StrCat(".", format))) {
+      named = format;
+    }
+  }
+  const absl::string_view asked = command.format;
+  if (!asked.empty() && !named.empty() && asked != named) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--format ", asked, " does not fit --output ",
+                     command.output, "; leave out one or change the other"));
+  }
+  return asked == kNpz || named == kNpz ? ExportFormat::kNpz
+                                        : ExportFormat::kSafetensors;
+}
+
 absl::Status Export(const ExportCommand& command) {
   SELARI_RETURN_IF_ERROR(CheckOutput(command.output));
+  ExportOptions options;
+  SELARI_ASSIGN_OR_RETURN(options.format, FormatOf(command));
   PosixFileEnv env;
   SELARI_ASSIGN_OR_RETURN(const std::string dir,
                           FindCheckpoint(env, command.path));
   SELARI_ASSIGN_OR_RETURN(const auto reader, CheckpointReader::Open(env, dir));
-  ExportOptions options;
-  options.format =
-      command.format == "npz" ? ExportFormat::kNpz : ExportFormat::kSafetensors;
   options.include_slots = command.slots;
   SELARI_ASSIGN_OR_RETURN(
       const WrittenFile written,
@@ -49,6 +72,12 @@ absl::Status Export(const ExportCommand& command) {
               reader->manifest().job().tensors_size(),
               static_cast<long long>(reader->manifest().step()),
               HumanBytes(written.size_bytes).c_str());
+  const v1::ResolvedJob& job = reader->manifest().job();
+  if (job.job().data().standardize() && job.feature_shift().empty()) {
+    PrintNote(
+        "the statistics of data.standardize are not in the checkpoint, so "
+        "data/shift and data/scale are not in the file");
+  }
   return absl::OkStatus();
 }
 

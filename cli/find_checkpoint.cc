@@ -1,5 +1,9 @@
 #include "cli/find_checkpoint.h"
 
+#include <filesystem>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 #include "cli/print_error.h"
 #include "common/status.h"
 #include "server/checkpoint/checkpoint_list.h"
@@ -7,13 +11,30 @@
 
 namespace selari {
 
-absl::StatusOr<std::string> FindCheckpoint(FileEnv& env,
-                                           const std::string& path) {
+absl::Status CheckIsRunOrCheckpoint(FileEnv& env, const std::string& path) {
   SELARI_ASSIGN_OR_RETURN(const bool exists, env.Exists(path));
   if (!exists) {
     return absl::NotFoundError(absl::StrCat(
         path, " does not exist; name a checkpoint or a run's output folder"));
   }
+  SELARI_ASSIGN_OR_RETURN(const std::vector<CheckpointInfo> inside,
+                          ListCheckpoints(env, path));
+  if (!inside.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, " is the folder of a run's checkpoints; name the run, ",
+        std::filesystem::absolute(path + "/.")
+            .lexically_normal()
+            .parent_path()
+            .parent_path()
+            .string(),
+        ", or one checkpoint, ", inside.back().path));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> FindCheckpoint(FileEnv& env,
+                                           const std::string& path) {
+  SELARI_RETURN_IF_ERROR(CheckIsRunOrCheckpoint(env, path));
   SELARI_ASSIGN_OR_RETURN(const bool is_checkpoint,
                           env.Exists(JoinPath(path, kManifestFileName)));
   if (is_checkpoint) {

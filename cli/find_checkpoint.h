@@ -11,6 +11,11 @@
 
 namespace selari {
 
+// OK for a folder that may be a checkpoint or a run's output. NOT_FOUND when it
+// does not exist, INVALID_ARGUMENT for the folder that holds a run's
+// checkpoints.
+absl::Status CheckIsRunOrCheckpoint(FileEnv& env, const std::string& path);
+
 // Blocks: for an output folder, reads its newest checkpoint whole and passes
 // over damaged ones with a note on standard error. NOT_FOUND when there is
 // none, DATA_LOSS when all are damaged.

@@ -16,6 +16,9 @@ Json Number(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
+// Negative numbers stand for what is not known.
+Json Known(double value) { return value < 0 ? Json(nullptr) : Number(value); }
+
 std::string Text(absl::string_view text) {
   return std::string(text.data(), text.size());
 }
@@ -39,11 +42,10 @@ class JsonView : public TrainView {
     Print({{"event", "progress"},
            {"step", p.step},
            {"total_steps", p.total_steps},
-           {"samples_per_second", Number(p.samples_per_second)},
+           {"samples_per_second", Known(p.samples_per_second)},
            {"loss", Number(p.loss)},
            {"accuracy", Number(p.accuracy)},
-           {"seconds_left",
-            p.seconds_left < 0 ? Json(nullptr) : Number(p.seconds_left)},
+           {"seconds_left", Known(p.seconds_left)},
            {"bytes_pushed", p.bytes_pushed},
            {"bytes_pulled", p.bytes_pulled}});
   }
@@ -81,9 +83,11 @@ class JsonView : public TrainView {
            {"digest", s.digest},
            {"steps", s.steps},
            {"seconds", Number(s.seconds)},
-           {"samples_per_second", Number(s.samples_per_second)},
+           {"samples_per_second", Known(s.samples_per_second)},
            {"checkpoint", s.checkpoint},
            {"output", s.output},
+           {"resume_command",
+            s.resume_command.empty() ? none : Json(s.resume_command)},
            {"workers", workers}});
   }
 

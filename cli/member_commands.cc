@@ -1,13 +1,19 @@
 // `selari coordinator`, `server` and `worker`: the members of a cluster that
 // is started by hand or by a scheduler.
 
-#include <cstdio>
+#include <memory>
+#include <optional>
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/follow_run.h"
+#include "cli/local_coordinator_client.h"
 #include "cli/prepare_run.h"
 #include "cli/print_error.h"
+#include "cli/resume_command.h"
+#include "cli/train_view.h"
 #include "common/grpc_coordinator_client.h"
 #include "common/posix_file_env.h"
 #include "common/status.h"
@@ -28,28 +34,50 @@ int ExitCode(const absl::Status& status) {
   return kExitOk;
 }
 
-absl::Status Coordinate(const CoordinatorCommand& command, Signals* signals) {
+absl::Status Coordinate(const CoordinatorCommand& command, Signals* signals,
+                        TrainView* view, std::optional<TrainSummary>* summary) {
+  const double start_seconds = NowSeconds();
   PosixFileEnv env;
-  SELARI_ASSIGN_OR_RETURN(const PreparedRun run, PrepareRun(env, command.job));
-  if (run.job.job().cluster().servers() == 0) {
+  SELARI_ASSIGN_OR_RETURN(const PreparedRun prepared,
+                          PrepareRun(env, command.job));
+  if (prepared.job.job().cluster().servers() == 0) {
     return absl::InvalidArgumentError(
         "cluster.servers is 0: a coordinator needs at least one server; add "
         "--servers, or use `selari train` to train in one process");
   }
+  const std::string& name = prepared.job.job().name();
+  NoteQueue notes;
   CoordinatorProcessOptions options;
   options.listen_address = command.listen;
-  options.job = run.job;
-  options.output_dir = run.output_dir;
-  options.resume_checkpoint = run.resume_checkpoint;
-  options.log = PrintNote;
+  options.job = prepared.job;
+  options.output_dir = prepared.output_dir;
+  options.resume_checkpoint = prepared.resume_checkpoint;
+  options.log = [&notes](absl::string_view note) { notes.Add(note); };
   SELARI_ASSIGN_OR_RETURN(const auto process,
                           CoordinatorProcess::Start(options));
-  PrintNote(absl::StrCat("coordinator of job ", run.job.job().name(), " on ",
-                         process->address(), "; output in ", run.output_dir));
-  return process->Wait(signals->stop());
+  view->OnStart(name, RunShape(prepared), prepared.output_dir);
+  view->OnNote(
+      absl::StrCat("coordinator of job ", name, " on ", process->address()));
+  const std::unique_ptr<CoordinatorClient> client =
+      MakeLocalCoordinatorClient(process->coordinator());
+  StartedRun run;
+  run.env = &env;
+  run.prepared = &prepared;
+  run.coordinator = client.get();
+  run.wait = [&process](const StopToken* stop) { return process->Wait(stop); };
+  run.signals = signals;
+  run.notes = &notes;
+  run.view = view;
+  run.start_seconds = start_seconds;
+  run.resume_command = absl::StrCat(
+      ResumeCommand("coordinator", command.job, prepared.output_dir),
+      " --listen ", command.listen);
+  return FollowRun(run, summary);
 }
 
 absl::Status Work(const WorkerCommand& command, Signals* signals) {
+  // Absolute, so that messages name a file that can be found.
+  const std::string data_folder = AbsolutePath(command.data_folder);
   const auto coordinator = MakeGrpcCoordinatorClient({command.coordinator});
   WorkerOptions options;
   options.coordinator = coordinator.get();
@@ -63,12 +91,18 @@ absl::Status Work(const WorkerCommand& command, Signals* signals) {
     transport.on_waiting = PrintNote;
     return MakeGrpcTransport(job, shard_map, worker, transport);
   };
-  options.base_dir = command.data_folder;
+  options.base_dir = data_folder;
   options.worker_id = command.id;
   options.threads = command.threads;
   options.stop = signals->stop();
   options.log = PrintNote;
+  options.log_life = true;
   const absl::Status status = RunWorker(options).status();
+  if (absl::IsNotFound(status)) {
+    return absl::NotFoundError(absl::StrCat(
+        status.message(), "; relative paths of the job's data start at ",
+        data_folder, ": name another folder with --data-folder"));
+  }
   // Stopped before it had joined: nobody waits for it.
   return absl::IsCancelled(status) ? absl::OkStatus() : status;
 }
@@ -76,7 +110,10 @@ absl::Status Work(const WorkerCommand& command, Signals* signals) {
 }  // namespace
 
 int RunCoordinatorCommand(const CoordinatorCommand& command, Signals* signals) {
-  return ExitCode(Coordinate(command, signals));
+  return ExitCodeOf(ShowRun(
+      command.json, [&](TrainView* view, std::optional<TrainSummary>* summary) {
+        return Coordinate(command, signals, view, summary);
+      }));
 }
 
 int RunServerCommand(const ServerCommand& command, Signals* signals) {

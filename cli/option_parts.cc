@@ -13,8 +13,11 @@ CLI::Validator Between(int64_t least, int64_t most) {
         if (absl::SimpleAtoi(text, &value) && value >= least && value <= most) {
           return "";
         }
-        return absl::StrCat(text, " is no whole number in [", least, ", ", most,
-                            "]");
+        return most == kNoLimit
+                   ? absl::StrCat(text, " is no whole number of at least ",
+                                  least)
+                   : absl::StrCat(text, " is no whole number in [", least, ", ",
+                                  most, "]");
       },
       "");
 }

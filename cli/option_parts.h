@@ -17,6 +17,9 @@ namespace selari {
 constexpr int64_t kMembersMax = 1024;
 constexpr int64_t kThreadsMax = 256;
 
+// More than anyone will reach: not worth a word.
+constexpr int64_t kNoLimit = int64_t{1} << 62;
+
 // A whole number in [least, most]: CLI11's own range check takes fractions and
 // names no field.
 CLI::Validator Between(int64_t least, int64_t most);

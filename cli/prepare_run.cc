@@ -22,12 +22,8 @@ namespace {
 
 using google::protobuf::util::MessageDifferencer;
 
-std::string AbsolutePath(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path absolute =
-      std::filesystem::absolute(path, error).lexically_normal();
-  return error ? path : absolute.string();
-}
+// Runs of one job that may start in one folder within a second.
+constexpr int kSameSecondMax = 1000;
 
 absl::StatusOr<v1::Job> ReadJob(const JobOptions& options) {
   SELARI_ASSIGN_OR_RETURN(v1::Job job, LoadJobFile(options.job_file));
@@ -67,13 +63,26 @@ absl::Status CheckShape(const JobOptions& options, const v1::Job& job) {
   return absl::OkStatus();
 }
 
-std::string NewOutputDir(const std::string& job_name) {
+// A new folder, made here so that no other run that starts now has the same.
+absl::StatusOr<std::string> MakeNewOutputDir(const std::string& job_name) {
   const std::time_t now = std::time(nullptr);
   std::tm local;
   localtime_r(&now, &local);
   char stamp[32];
   std::strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &local);
-  return absl::StrCat("selari-output/", job_name, "-", stamp);
+  const std::string name =
+      AbsolutePath(absl::StrCat("selari-output/", job_name, "-", stamp));
+  std::error_code error;
+  std::filesystem::create_directories(std::string(DirName(name)), error);
+  for (int number = 1; !error && number <= kSameSecondMax; ++number) {
+    std::string path = number == 1 ? name : absl::StrCat(name, "-", number);
+    if (std::filesystem::create_directory(path, error)) {
+      return path;
+    }
+  }
+  return absl::InternalError(absl::StrCat(
+      "cannot make the output folder ", name, ": ",
+      error ? error.message() : "too many runs start in this second"));
 }
 
 // What must not change between the run that wrote a checkpoint and the one
@@ -82,7 +91,7 @@ absl::Status CheckSameRun(const v1::ResolvedJob& saved,
                           const v1::ResolvedJob& now,
                           absl::string_view checkpoint) {
   const auto different = [checkpoint](absl::string_view what) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return absl::InvalidArgumentError(absl::StrCat(
         "cannot go on from ", checkpoint, ": it was made with another ", what,
         "; use the job it was made with, or start anew with another --output"));
   };
@@ -138,7 +147,7 @@ absl::Status ResumeRun(FileEnv& env, PreparedRun* run) {
   SELARI_RETURN_IF_ERROR(
       CheckSameRun(manifest.job(), run->job, run->resume_checkpoint));
   if (run->job.total_steps() > 0 && manifest.step() >= run->job.total_steps()) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return absl::InvalidArgumentError(absl::StrCat(
         run->resume_checkpoint, " has all of the job's ",
         run->job.total_steps(), " steps; raise --steps to train on"));
   }
@@ -147,21 +156,24 @@ absl::Status ResumeRun(FileEnv& env, PreparedRun* run) {
 
 absl::Status PrepareOutput(FileEnv& env, const JobOptions& options,
                            PreparedRun* run) {
-  run->output_dir =
-      AbsolutePath(options.output.empty() ? NewOutputDir(run->job.job().name())
-                                          : options.output);
-  if (options.resume) {
-    if (options.output.empty()) {
+  if (options.output.empty()) {
+    if (options.resume) {
       return absl::InvalidArgumentError(
           "--resume needs --output, the folder of the run to go on with");
     }
+    SELARI_ASSIGN_OR_RETURN(run->output_dir,
+                            MakeNewOutputDir(run->job.job().name()));
+    return CreateDirsDurably(env, run->output_dir);
+  }
+  run->output_dir = AbsolutePath(options.output);
+  if (options.resume) {
     return ResumeRun(env, run);
   }
   SELARI_ASSIGN_OR_RETURN(
       const std::vector<CheckpointInfo> checkpoints,
       ListCheckpoints(env, CheckpointsDir(run->output_dir)));
   if (!checkpoints.empty()) {
-    return absl::FailedPreconditionError(
+    return absl::InvalidArgumentError(
         absl::StrCat(run->output_dir, " holds a run with a checkpoint of step ",
                      checkpoints.back().step,
                      ": add --resume to go on, or choose another --output"));
@@ -170,6 +182,13 @@ absl::Status PrepareOutput(FileEnv& env, const JobOptions& options,
 }
 
 }  // namespace
+
+std::string AbsolutePath(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute =
+      std::filesystem::absolute(path, error).lexically_normal();
+  return error ? path : absolute.string();
+}
 
 absl::StatusOr<PreparedRun> PrepareJob(FileEnv& env,
                                        const JobOptions& options) {

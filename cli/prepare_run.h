@@ -25,10 +25,12 @@ struct PreparedRun {
   int64_t start_step = 0;
 };
 
-// Blocks while it looks at the data. INVALID_ARGUMENT for what the user wrote,
-// NOT_FOUND for missing files, FAILED_PRECONDITION for an output folder that
-// holds another run, a checkpoint of another model, or an instruction set that
-// this processor lacks.
+// As the working folder has it; `path` itself when there is none.
+std::string AbsolutePath(const std::string& path);
+
+// Blocks while it looks at the data. INVALID_ARGUMENT for what the user wrote:
+// also an output folder that holds another run, a checkpoint of another model
+// or an instruction set that this processor lacks. NOT_FOUND for missing files.
 absl::StatusOr<PreparedRun> PrepareRun(FileEnv& env, const JobOptions& options);
 
 // The same without an output folder: nothing is written, nothing resumed.

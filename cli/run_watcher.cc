@@ -1,6 +1,6 @@
 #include "cli/run_watcher.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace selari {
 namespace {
@@ -14,10 +14,41 @@ int64_t Samples(const v1::JobStatus& status) {
   return samples;
 }
 
+// Rates of the progress are taken over so long.
+constexpr double kRecentSeconds = 5;
+
 }  // namespace
 
-TrainProgress RunWatcher::Progress(const v1::JobStatus& status,
-                                   double now_seconds) {
+RunWatcher::RunWatcher(Options options)
+    : options_(std::move(options)),
+      last_checkpoint_(options_.resume_checkpoint),
+      begin_{options_.start_seconds, options_.start_step, 0},
+      last_line_seconds_(options_.start_seconds) {
+  recent_.push_back(begin_);
+}
+
+// Joining and loading do not count: until the first samples, the training
+// begins now.
+void RunWatcher::NotePoint(const v1::JobStatus& status, double now_seconds) {
+  const Point now = {now_seconds, status.step(), Samples(status)};
+  const Point& last = recent_.back();
+  // A worker that came back counts from 0 again.
+  if (now.samples == 0 || now.samples < last.samples) {
+    if (now.samples == 0) {
+      begin_ = now;
+      last_line_seconds_ = now_seconds;
+    }
+    recent_.assign(1, now);
+  } else if (now.samples > last.samples) {
+    recent_.push_back(now);
+  }
+  while (recent_.size() > 2 &&
+         recent_[1].seconds <= now_seconds - kRecentSeconds) {
+    recent_.pop_front();
+  }
+}
+
+TrainProgress RunWatcher::Progress(const v1::JobStatus& status) const {
   TrainProgress progress;
   progress.step = status.step();
   progress.total_steps = status.total_steps();
@@ -25,16 +56,14 @@ TrainProgress RunWatcher::Progress(const v1::JobStatus& status,
     progress.bytes_pushed += member.totals().bytes_pushed();
     progress.bytes_pulled += member.totals().bytes_pulled();
   }
-  if (first_step_seconds_ < 0) {
-    first_step_seconds_ = now_seconds;
-  }
-  const double seconds = now_seconds - first_step_seconds_;
-  const int64_t steps = status.step() - options_.start_step;
+  const Point& first = recent_.front();
+  const Point& last = recent_.back();
+  const double seconds = last.seconds - first.seconds;
+  const int64_t steps_left = status.total_steps() - status.step();
   if (seconds > 0) {
-    progress.samples_per_second = Samples(status) / seconds;
-    if (steps > 0 && status.total_steps() > 0) {
-      progress.seconds_left =
-          seconds / steps * (status.total_steps() - status.step());
+    progress.samples_per_second = (last.samples - first.samples) / seconds;
+    if (last.step > first.step && steps_left > 0) {
+      progress.seconds_left = seconds / (last.step - first.step) * steps_left;
     }
   }
   if (status.metrics_size() > 0) {
@@ -45,27 +74,41 @@ TrainProgress RunWatcher::Progress(const v1::JobStatus& status,
   return progress;
 }
 
-void RunWatcher::Observe(const v1::JobStatus& status, double now_seconds) {
-  last_ = status;
-  if (status.state() == v1::JOB_STATE_JOINING ||
-      status.state() == v1::JOB_STATE_INITIALIZING) {
-    return;
+// Those that came together share the rate since the ones before.
+void RunWatcher::ShowSteps(const v1::JobStatus& status,
+                           const TrainProgress& progress, double now_seconds) {
+  int64_t samples = 0;
+  for (const v1::StepMetrics& metric : status.metrics()) {
+    samples += metric.step() < next_metric_step_ ? 0 : metric.samples();
   }
-  TrainProgress progress = Progress(status, now_seconds);
+  const double seconds = now_seconds - last_line_seconds_;
   for (const v1::StepMetrics& metric : status.metrics()) {
     if (metric.step() < next_metric_step_) {
       continue;
     }
     next_metric_step_ = metric.step() + 1;
+    last_line_seconds_ = now_seconds;
     TrainProgress at = progress;
     at.step = metric.step() + 1;
     at.loss = metric.loss();
     at.accuracy = metric.accuracy();
+    at.samples_per_second = samples > 0 && seconds > 0 ? samples / seconds : -1;
     options_.view->OnStep(at);
     if (options_.on_step) {
       options_.on_step(at);
     }
   }
+}
+
+void RunWatcher::Observe(const v1::JobStatus& status, double now_seconds) {
+  last_ = status;
+  NotePoint(status, now_seconds);
+  if (status.state() == v1::JOB_STATE_JOINING ||
+      status.state() == v1::JOB_STATE_INITIALIZING) {
+    return;
+  }
+  const TrainProgress progress = Progress(status);
+  ShowSteps(status, progress, now_seconds);
   for (const v1::Evaluation& evaluation : status.evaluations()) {
     if (evaluation.step() < next_evaluation_step_) {
       continue;
@@ -95,14 +138,17 @@ TrainSummary RunWatcher::Summary(const std::string& error,
   summary.digest = last_.checkpoint_digest();
   summary.checkpoint = last_.checkpoint();
   summary.output = options_.output;
+  if (summary.state != v1::JOB_STATE_DONE && !summary.checkpoint.empty()) {
+    summary.resume_command = options_.resume_command;
+  }
   if (last_.evaluations_size() > 0) {
     summary.has_test = true;
     summary.test = last_.evaluations(last_.evaluations_size() - 1);
   }
   summary.seconds = now_seconds - options_.start_seconds;
   // Rates count the training alone: neither joining nor loading.
-  const double training = now_seconds - first_step_seconds_;
-  if (first_step_seconds_ >= 0 && training > 0) {
+  const double training = recent_.back().seconds - begin_.seconds;
+  if (training > 0) {
     summary.samples_per_second = Samples(last_) / training;
   }
   for (const v1::MemberStatus& member : last_.members()) {

@@ -8,6 +8,7 @@
 #define SELARI_CLI_RUN_WATCHER_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <string>
 
@@ -24,11 +25,15 @@ class RunWatcher {
     std::function<void(const TrainProgress&)> on_step;
     std::function<void(const v1::Evaluation&)> on_evaluation;
     std::string output;  // folder, for the summary
-    // The run starts here: rates count from this step and time.
+    // The checkpoint that the run goes on from: no news. Empty: none.
+    std::string resume_checkpoint;
+    // The command that goes on with the run, for the summary.
+    std::string resume_command;
+    // The run starts here.
     int64_t start_step = 0;
     double start_seconds = 0;
   };
-  explicit RunWatcher(Options options) : options_(std::move(options)) {}
+  explicit RunWatcher(Options options);
 
   // Takes a newer status; `now_seconds` never goes back.
   void Observe(const v1::JobStatus& status, double now_seconds);
@@ -37,14 +42,29 @@ class RunWatcher {
   TrainSummary Summary(const std::string& error, double now_seconds) const;
 
  private:
-  TrainProgress Progress(const v1::JobStatus& status, double now_seconds);
+  // Where the training was when it was looked at.
+  struct Point {
+    double seconds = 0;
+    int64_t step = 0;
+    int64_t samples = 0;
+  };
+
+  void NotePoint(const v1::JobStatus& status, double now_seconds);
+  TrainProgress Progress(const v1::JobStatus& status) const;
+  void ShowSteps(const v1::JobStatus& status, const TrainProgress& progress,
+                 double now_seconds);
 
   const Options options_;
   v1::JobStatus last_;
   std::string last_checkpoint_;
   int64_t next_metric_step_ = -1;      // -1: none was seen
   int64_t next_evaluation_step_ = -1;  // -1: none was seen
-  double first_step_seconds_ = -1;     // when training began
+  // The training began after this, as nothing had been computed then.
+  Point begin_;
+  // The newest point with something new, if there is any, and what rates are
+  // taken from: some seconds before it.
+  std::deque<Point> recent_;
+  double last_line_seconds_ = 0;  // when steps were shown
 };
 
 }  // namespace selari

@@ -29,6 +29,14 @@ class RecordingView : public TrainView {
   std::vector<std::string> checkpoints;
 };
 
+RunWatcher::Options Options(TrainView* view) {
+  RunWatcher::Options options;
+  options.view = view;
+  options.output = "run";
+  options.resume_command = "selari train job --resume";
+  return options;
+}
+
 v1::JobStatus Running(int64_t step, int64_t samples) {
   v1::JobStatus status;
   status.set_state(v1::JOB_STATE_RUNNING);
@@ -45,11 +53,12 @@ void AddMetric(v1::JobStatus* status, int64_t step, double loss) {
   v1::StepMetrics* metric = status->add_metrics();
   metric->set_step(step);
   metric->set_loss(loss);
+  metric->set_samples(320);
 }
 
 TEST(RunWatcherTest, EachMetricIsSeenOnceHoweverOftenItIsPolled) {
   RecordingView view;
-  RunWatcher watcher({&view, nullptr, nullptr, "run", 0, 0});
+  RunWatcher watcher(Options(&view));
   v1::JobStatus status = Running(10, 640);
   AddMetric(&status, 4, 2.0);
   AddMetric(&status, 9, 1.0);
@@ -65,7 +74,7 @@ TEST(RunWatcherTest, EachMetricIsSeenOnceHoweverOftenItIsPolled) {
 
 TEST(RunWatcherTest, RateAndTimeLeftCountFromTheFirstStepOfTraining) {
   RecordingView view;
-  RunWatcher watcher({&view, nullptr, nullptr, "run", 0, 0});
+  RunWatcher watcher(Options(&view));
   v1::JobStatus joining;
   joining.set_state(v1::JOB_STATE_JOINING);
   watcher.Observe(joining, 5);
@@ -77,9 +86,84 @@ TEST(RunWatcherTest, RateAndTimeLeftCountFromTheFirstStepOfTraining) {
   EXPECT_EQ(view.progress.back().bytes_pushed, 200);
 }
 
+TEST(RunWatcherTest, ALinesRateCountsSinceTheLineBefore) {
+  RecordingView view;
+  RunWatcher watcher(Options(&view));
+  watcher.Observe(Running(0, 0), 100);  // joining and loading took so long
+  v1::JobStatus status = Running(5, 320);
+  AddMetric(&status, 4, 2.0);
+  watcher.Observe(status, 110);
+  status = Running(15, 960);
+  AddMetric(&status, 4, 2.0);
+  AddMetric(&status, 9, 1.0);
+  AddMetric(&status, 14, 0.5);
+  watcher.Observe(status, 111);
+  ASSERT_EQ(view.steps.size(), 3u);
+  EXPECT_EQ(view.steps[0].samples_per_second, 32);
+  EXPECT_EQ(view.steps[1].samples_per_second, 640);
+  EXPECT_EQ(view.steps[2].samples_per_second, 640);
+}
+
+TEST(RunWatcherTest, TimeLeftComesFromTheRecentRate) {
+  RecordingView view;
+  RunWatcher watcher(Options(&view));
+  watcher.Observe(Running(0, 0), 0);
+  for (int i = 1; i <= 50; ++i) {  // one step each 2 s
+    watcher.Observe(Running(i, 64 * i), 2.0 * i);
+  }
+  for (int i = 51; i <= 90; ++i) {  // then 4 a second
+    watcher.Observe(Running(i, 64 * i), 100 + 0.25 * (i - 50));
+  }
+  EXPECT_EQ(view.progress.back().samples_per_second, 256);
+  EXPECT_EQ(view.progress.back().seconds_left, 2.5);
+}
+
+TEST(RunWatcherTest, WhatIsSeenOnlyAtItsEndHasARateAndNoTimeLeft) {
+  RecordingView view;
+  RunWatcher watcher(Options(&view));
+  v1::JobStatus status = Running(100, 6400);
+  status.set_state(v1::JOB_STATE_DONE);
+  AddMetric(&status, 49, 1.0);
+  AddMetric(&status, 99, 0.5);
+  watcher.Observe(status, 2);
+  ASSERT_EQ(view.steps.size(), 2u);
+  EXPECT_GT(view.steps[0].samples_per_second, 0);
+  EXPECT_LT(view.steps[0].seconds_left, 0);
+  EXPECT_EQ(watcher.Summary("", 3).samples_per_second, 3200);
+}
+
+TEST(RunWatcherTest, TheCheckpointThatARunGoesOnFromIsNoNews) {
+  RecordingView view;
+  RunWatcher::Options options = Options(&view);
+  options.resume_checkpoint = "run/checkpoints/step-000000040";
+  RunWatcher watcher(options);
+  v1::JobStatus status = Running(40, 0);
+  status.set_checkpoint("run/checkpoints/step-000000040");
+  watcher.Observe(status, 1);
+  EXPECT_TRUE(view.checkpoints.empty());
+  status.set_checkpoint("run/checkpoints/step-000000050");
+  watcher.Observe(status, 2);
+  EXPECT_EQ(view.checkpoints.size(), 1u);
+}
+
+TEST(RunWatcherTest, WhatFailedSaysHowToGoOnIfSomethingWasSaved) {
+  RecordingView view;
+  RunWatcher watcher(Options(&view));
+  v1::JobStatus status = Running(40, 2560);
+  watcher.Observe(status, 1);
+  EXPECT_EQ(watcher.Summary("worker 1 is lost", 2).resume_command, "");
+  status.set_checkpoint("run/checkpoints/step-000000030");
+  watcher.Observe(status, 2);
+  EXPECT_EQ(watcher.Summary("worker 1 is lost", 3).resume_command,
+            "selari train job --resume");
+  status.set_state(v1::JOB_STATE_DONE);
+  watcher.Observe(status, 3);
+  EXPECT_EQ(watcher.Summary("", 4).resume_command, "");
+}
+
 TEST(RunWatcherTest, TheSummaryHoldsTheLastEvaluationAndCheckpoint) {
   RecordingView view;
-  RunWatcher watcher({&view, nullptr, nullptr, "run", 0, 0});
+  RunWatcher watcher(Options(&view));
   v1::JobStatus status = Running(100, 6400);
   status.set_state(v1::JOB_STATE_DONE);
   status.set_checkpoint("run/checkpoints/step-000000000100");
@@ -100,7 +184,7 @@ TEST(RunWatcherTest, TheSummaryHoldsTheLastEvaluationAndCheckpoint) {
 
 TEST(RunWatcherTest, AStoppedRunHasTheStepsOfItsCheckpoint) {
   RecordingView view;
-  RunWatcher watcher({&view, nullptr, nullptr, "run", 0, 0});
+  RunWatcher watcher(Options(&view));
   v1::JobStatus status = Running(100, 6400);
   status.set_state(v1::JOB_STATE_STOPPED);
   watcher.Observe(status, 1);
@@ -113,7 +197,7 @@ TEST(RunWatcherTest, AStoppedRunHasTheStepsOfItsCheckpoint) {
 
 TEST(RunWatcherTest, AnErrorFromOutsideMakesTheRunFailed) {
   RecordingView view;
-  RunWatcher watcher({&view, nullptr, nullptr, "run", 0, 0});
+  RunWatcher watcher(Options(&view));
   watcher.Observe(Running(3, 10), 1);
   const TrainSummary summary = watcher.Summary("server 1 ended", 2);
   EXPECT_EQ(summary.state, v1::JOB_STATE_FAILED);

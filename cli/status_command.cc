@@ -1,6 +1,5 @@
 // `selari status`.
 
-#include <chrono>
 #include <cstdio>
 #include <string>
 
@@ -9,10 +8,16 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/print_error.h"
+#include "cli/watch_job.h"
+#include "common/clock.h"
+#include "common/file_env.h"
 #include "common/grpc_coordinator_client.h"
 #include "common/human.h"
+#include "common/posix_file_env.h"
 #include "common/status.h"
 #include "google/protobuf/util/json_util.h"
+#include "server/coordinator/coordinator.h"
+#include "server/coordinator/file_metadata_store.h"
 
 namespace selari {
 namespace {
@@ -58,12 +63,19 @@ std::string StatusText(const v1::JobStatus& status) {
     absl::StrAppendFormat(&text, "step %d  loss %.4f  accuracy %.4f\n",
                           m.step() + 1, m.loss(), m.accuracy());
   }
+  if (status.evaluations_size() > 0) {
+    const v1::Evaluation& e = status.evaluations(status.evaluations_size() - 1);
+    absl::StrAppendFormat(&text,
+                          "step %d  test loss %.4f  test accuracy %.4f\n",
+                          e.step(), e.loss(), e.accuracy());
+  }
   for (const v1::MemberStatus& member : status.members()) {
     text += MemberText(member);
   }
   if (!status.checkpoint().empty()) {
     absl::StrAppend(&text, "checkpoint of step ", status.checkpoint_step(),
-                    " in ", status.checkpoint(), "\n");
+                    " in ", status.checkpoint(), "\ndigest ",
+                    status.checkpoint_digest(), "\n");
   }
   return text;
 }
@@ -86,39 +98,83 @@ bool Ended(v1::JobState state) {
          state == v1::JOB_STATE_FAILED;
 }
 
-absl::Status Show(const StatusCommand& command, const StopToken& stop) {
-  const auto client = MakeGrpcCoordinatorClient({command.coordinator});
-  bool shown = false;
-  while (true) {
-    const absl::StatusOr<v1::JobStatus> status = client->GetJobStatus();
-    if (!status.ok()) {
-      // A coordinator exits when its job has ended.
-      return shown
-                 ? absl::OkStatus()
-                 : Annotate(status.status(), absl::StrCat("the coordinator at ",
-                                                          command.coordinator));
-    }
-    shown = true;
-    std::string text = StatusText(*status);
-    if (command.json) {
-      SELARI_ASSIGN_OR_RETURN(text, AsJson(*status));
-    }
-    std::fputs(text.c_str(), stdout);
-    std::fflush(stdout);
-    if (!command.watch || Ended(status->state()) || stop.WaitForMs(kWatchMs)) {
-      return absl::OkStatus();
-    }
+absl::Status Print(const StatusCommand& command, const v1::JobStatus& status) {
+  std::string text = StatusText(status);
+  if (command.json) {
+    SELARI_ASSIGN_OR_RETURN(text, AsJson(status));
   }
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+  return absl::OkStatus();
+}
+
+absl::Status FromCoordinator(const StatusCommand& command,
+                             const absl::Status& status) {
+  return Annotate(status,
+                  absl::StrCat("the coordinator at ", command.coordinator));
+}
+
+absl::Status Ask(const StatusCommand& command) {
+  const auto client = MakeGrpcCoordinatorClient({command.coordinator});
+  const absl::StatusOr<v1::JobStatus> status = client->GetJobStatus();
+  return status.ok() ? Print(command, *status)
+                     : FromCoordinator(command, status.status());
+}
+
+// Shows at most one status a second, and how it ended.
+absl::Status Watch(const StatusCommand& command, const StopToken& stop,
+                   bool* failed) {
+  const SystemClock clock;
+  absl::Status printed;
+  bool ended = false;
+  int64_t next_ms = 0;
+  const absl::Status watched =
+      WatchJob(command.coordinator, stop, [&](const v1::JobStatus& status) {
+        ended = Ended(status.state());
+        *failed = status.state() == v1::JOB_STATE_FAILED;
+        if (printed.ok() && (ended || clock.NowMs() >= next_ms)) {
+          next_ms = clock.NowMs() + kWatchMs;
+          printed = Print(command, status);
+        }
+      });
+  SELARI_RETURN_IF_ERROR(printed);
+  // A stream may break behind the last status, as the coordinator exits.
+  return ended ? absl::OkStatus() : FromCoordinator(command, watched);
+}
+
+// What the coordinator left for later.
+absl::Status Read(const StatusCommand& command) {
+  PosixFileEnv env;
+  const std::string folder = JoinPath(command.output, "coordinator");
+  SELARI_ASSIGN_OR_RETURN(
+      const MetadataValue value,
+      FileMetadataStore::ReadOnly(&env, folder, Coordinator::kStatusKey));
+  v1::JobStatus status;
+  if (!status.ParseFromString(value.bytes)) {
+    return absl::DataLossError(
+        absl::StrCat("the status in ", folder, " cannot be read"));
+  }
+  if (!Ended(status.state())) {
+    PrintNote(absl::StrCat(
+        "not ended when ", folder,
+        " was last written; ask a coordinator that runs with --coordinator"));
+  }
+  return Print(command, status);
 }
 
 }  // namespace
 
 int RunStatusCommand(const StatusCommand& command, Signals* signals) {
-  const absl::Status status = Show(command, *signals->stop());
+  bool failed = false;
+  const absl::Status status = !command.output.empty() ? Read(command)
+                              : command.watch
+                                  ? Watch(command, *signals->stop(), &failed)
+                                  : Ask(command);
   if (!status.ok()) {
     PrintError(status);
+    return ExitCodeOf(status);
   }
-  return ExitCodeOf(status);
+  return failed ? kExitFailed : kExitOk;
 }
 
 }  // namespace selari

@@ -17,8 +17,12 @@ std::string ProgressText(const TrainProgress& p) {
   if (p.total_steps > 0) {
     absl::StrAppend(&text, "/", p.total_steps);
   }
-  absl::StrAppendFormat(&text, "  %s samples/s  loss %.4f  accuracy %.4f",
-                        HumanCount(p.samples_per_second), p.loss, p.accuracy);
+  if (p.samples_per_second >= 0) {
+    absl::StrAppend(&text, "  ", HumanCount(p.samples_per_second),
+                    " samples/s");
+  }
+  absl::StrAppendFormat(&text, "  loss %.4f  accuracy %.4f", p.loss,
+                        p.accuracy);
   if (p.seconds_left >= 0) {
     absl::StrAppend(&text, "  ", HumanSeconds(p.seconds_left), " left");
   }
@@ -63,13 +67,17 @@ std::string SummaryText(const TrainSummary& s) {
     case v1::JOB_STATE_STOPPED:
       add("result", s.checkpoint.empty()
                         ? std::string("stopped before anything was saved")
-                        : absl::StrCat("stopped after ", s.steps,
-                                       " steps; go on with --output ", s.output,
-                                       " --resume"));
+                        : absl::StrCat("stopped after ", s.steps, " steps"));
       break;
-    default:
-      add("result",
-          absl::StrCat("failed after ", s.steps, " steps: ", s.message));
+    default:  // Why is told on standard error, once.
+      add("result", absl::StrCat("failed after ", s.steps, " steps",
+                                 s.checkpoint.empty()
+                                     ? ", before anything was saved (see "
+                                       "checkpointing.every_steps)"
+                                     : ""));
+  }
+  if (!s.resume_command.empty()) {
+    add("go on with", s.resume_command);
   }
   if (s.has_test) {
     add("test",
@@ -79,8 +87,12 @@ std::string SummaryText(const TrainSummary& s) {
       add("", absl::StrFormat("AUC %.4f", s.test.auc()));
     }
   }
-  add("time", absl::StrCat(HumanSeconds(s.seconds), ", ",
-                           HumanCount(s.samples_per_second), " samples/s"));
+  add("time",
+      absl::StrCat(HumanSeconds(s.seconds),
+                   s.samples_per_second < 0
+                       ? ""
+                       : absl::StrCat(", ", HumanCount(s.samples_per_second),
+                                      " samples/s")));
   for (const v1::MemberStatus& worker : s.workers) {
     absl::StrAppend(&text, WorkerText(worker), "\n");
   }

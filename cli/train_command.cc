@@ -2,8 +2,7 @@
 
 #include <unistd.h>
 
-#include <chrono>
-#include <cstdio>
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,60 +10,20 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "cli/centralised.h"
 #include "cli/cluster_job.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/follow_run.h"
 #include "cli/prepare_run.h"
-#include "cli/print_error.h"
-#include "cli/run_recorder.h"
-#include "cli/run_watcher.h"
+#include "cli/resume_command.h"
 #include "cli/train_view.h"
-#include "common/mutex.h"
 #include "common/posix_file_env.h"
 #include "common/status.h"
 
 namespace selari {
 namespace {
-
-// How often the run's status is read: fluent for the eye, nothing for a core.
-constexpr int64_t kPollMs = 100;
-
-double NowSeconds() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-std::unique_ptr<TrainView> MakeView(bool json) {
-  if (json) {
-    return MakeJsonView(stdout);
-  }
-  return isatty(STDOUT_FILENO) ? MakeLiveView(stdout) : MakePlainView(stdout);
-}
-
-// Sentences from other threads, until the main thread shows them.
-class NoteQueue {
- public:
-  void Add(absl::string_view note) {
-    MutexLock lock(&mu_);
-    notes_.emplace_back(note);
-  }
-  void ShowOn(TrainView* view) {
-    std::vector<std::string> notes;
-    {
-      MutexLock lock(&mu_);
-      notes.swap(notes_);
-    }
-    for (const std::string& note : notes) {
-      view->OnNote(note);
-    }
-  }
-
- private:
-  Mutex mu_;
-  std::vector<std::string> notes_ ABSL_GUARDED_BY(mu_);
-};
 
 // A job of either kind.
 struct StartedJob {
@@ -122,48 +81,6 @@ absl::StatusOr<StartedJob> StartJob(const PreparedRun& run, NoteQueue* notes) {
   return Erase(std::move(job));
 }
 
-std::string Shape(const PreparedRun& run) {
-  const v1::Cluster& cluster = run.job.job().cluster();
-  std::string shape = cluster.servers() == 0
-                          ? std::string("centralised, 1 process")
-                          : absl::StrCat(cluster.servers(), " servers, ",
-                                         cluster.workers(), " workers");
-  if (run.start_step > 0) {
-    absl::StrAppend(&shape, ", going on from step ", run.start_step);
-  }
-  return shape;
-}
-
-// Follows the job until it has ended; returns how.
-absl::Status Follow(const StartedJob& job, Signals* signals, NoteQueue* notes,
-                    TrainView* view, RunWatcher* watcher) {
-  absl::Status result;
-  StopToken ended;
-  std::thread waiter([&] {
-    result = job.wait(signals->stop());
-    ended.RequestStop();
-  });
-  bool told = false;
-  bool last = false;
-  while (!last) {
-    last = ended.WaitForMs(kPollMs);
-    if (signals->received() != 0 && !told) {
-      told = true;
-      view->OnNote(
-          "stopping after this step with a checkpoint; press Ctrl-C again to "
-          "end at once without one");
-    }
-    notes->ShowOn(view);
-    const absl::StatusOr<v1::JobStatus> status =
-        job.coordinator->GetJobStatus();
-    if (status.ok()) {
-      watcher->Observe(*status, NowSeconds());
-    }
-  }
-  waiter.join();
-  return result;
-}
-
 // Whoever reads the exit code must not take a part of the steps for all.
 absl::Status CheckWhoStopped(const TrainSummary& summary, int64_t total_steps,
                              const Signals& signals) {
@@ -181,55 +98,34 @@ absl::Status Train(const TrainCommand& command, Signals* signals,
                    TrainView* view, std::optional<TrainSummary>* summary) {
   const double start_seconds = NowSeconds();
   PosixFileEnv env;
-  SELARI_ASSIGN_OR_RETURN(const PreparedRun run, PrepareRun(env, command.job));
-  view->OnStart(run.job.job().name(), Shape(run), run.output_dir);
+  SELARI_ASSIGN_OR_RETURN(const PreparedRun prepared,
+                          PrepareRun(env, command.job));
+  view->OnStart(prepared.job.job().name(), RunShape(prepared),
+                prepared.output_dir);
   NoteQueue notes;
-  SELARI_ASSIGN_OR_RETURN(const StartedJob job, StartJob(run, &notes));
-  // The job holds the folder's lock now: before, the metrics could be those of
-  // another run that is under way.
-  SELARI_ASSIGN_OR_RETURN(
-      std::unique_ptr<RunRecorder> recorder,
-      RunRecorder::Create(env, run.output_dir, run.start_step));
-
-  RunWatcher::Options options;
-  options.view = view;
-  options.on_step = [&](const TrainProgress& p) { recorder->OnStep(p); };
-  options.on_evaluation = [&](const v1::Evaluation& e) {
-    recorder->OnEvaluation(e);
-  };
-  options.output = run.output_dir;
-  options.start_step = run.start_step;
-  options.start_seconds = start_seconds;
-  RunWatcher watcher(options);
-  const absl::Status result = Follow(job, signals, &notes, view, &watcher);
-  notes.ShowOn(view);
-  const absl::Status recorded = recorder->Close();
-  if (!recorded.ok()) {
-    view->OnNote(absl::StrCat("metrics are incomplete: ", recorded.message()));
-  }
-  *summary = watcher.Summary(result.ok() ? "" : std::string(result.message()),
-                             NowSeconds());
-  SELARI_RETURN_IF_ERROR(result);
-  return CheckWhoStopped(**summary, run.job.total_steps(), *signals);
+  SELARI_ASSIGN_OR_RETURN(const StartedJob job, StartJob(prepared, &notes));
+  StartedRun run;
+  run.env = &env;
+  run.prepared = &prepared;
+  run.coordinator = job.coordinator;
+  run.wait = job.wait;
+  run.signals = signals;
+  run.notes = &notes;
+  run.view = view;
+  run.start_seconds = start_seconds;
+  run.resume_command = ResumeCommand("train", command.job, prepared.output_dir);
+  SELARI_RETURN_IF_ERROR(FollowRun(run, summary));
+  return CheckWhoStopped(**summary, prepared.job.total_steps(), *signals);
 }
 
 }  // namespace
 
 int RunTrainCommand(const TrainCommand& command, Signals* signals) {
-  const std::unique_ptr<TrainView> view = MakeView(command.json);
-  std::optional<TrainSummary> summary;
-  const absl::Status result = Train(command, signals, view.get(), &summary);
-  if (command.json && !summary.has_value()) {
-    // Programs wait for it, also when the job never began.
-    summary.emplace();
-    summary->state = v1::JOB_STATE_FAILED;
-    summary->message = std::string(result.message());
-  }
-  if (summary.has_value()) {
-    view->OnSummary(*summary);
-  }
+  const absl::Status result = ShowRun(
+      command.json, [&](TrainView* view, std::optional<TrainSummary>* summary) {
+        return Train(command, signals, view, summary);
+      });
   if (!result.ok()) {
-    PrintError(result);
     return ExitCodeOf(result);
   }
   return signals->received() == 0 ? kExitOk : kExitSignal + signals->received();

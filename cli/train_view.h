@@ -1,5 +1,5 @@
-// TrainView: how `selari train` shows a run. Three ways: one live line on a
-// terminal, plain lines elsewhere, JSON objects for programs.
+// TrainView: how `train` and `coordinator` show a run. Three ways: one live
+// line on a terminal, plain lines elsewhere, JSON objects for programs.
 //
 // Thread safety: one thread.
 
@@ -19,12 +19,12 @@ namespace selari {
 
 // Where a run is.
 struct TrainProgress {
-  int64_t step = 0;         // updates applied
-  int64_t total_steps = 0;  // 0: not known
-  double samples_per_second = 0;
-  double loss = 0;           // mean over the newest logged steps
-  double accuracy = 0;       // share in [0, 1]
-  double seconds_left = -1;  // negative: not known
+  int64_t step = 0;                // updates applied
+  int64_t total_steps = 0;         // 0: not known
+  double samples_per_second = -1;  // negative: not known
+  double loss = 0;                 // mean over the newest logged steps
+  double accuracy = 0;             // share in [0, 1]
+  double seconds_left = -1;        // negative: not known
   int64_t bytes_pushed = 0;
   int64_t bytes_pulled = 0;
 };
@@ -38,9 +38,11 @@ struct TrainSummary {
   std::string digest;   // of the last checkpoint
   int64_t steps = 0;
   double seconds = 0;
-  double samples_per_second = 0;
-  std::string checkpoint;  // folder, empty if there is none
-  std::string output;      // folder
+  double samples_per_second = -1;  // negative: not known
+  std::string checkpoint;          // folder, empty if there is none
+  // What goes on with the run; empty if it is done or nothing was saved.
+  std::string resume_command;
+  std::string output;  // folder
   std::vector<v1::MemberStatus> workers;
 };
 

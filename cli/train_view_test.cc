@@ -79,6 +79,32 @@ TEST(PlainViewTest, TheSummarySaysWhereTheTimeWentAndTheCheckpointIs) {
   }
 }
 
+TEST(PlainViewTest, WhatIsNotKnownIsNotShown) {
+  const std::string text = Printed(MakePlainView, [](TrainView* view) {
+    TrainProgress progress = Progress();
+    progress.samples_per_second = -1;
+    progress.seconds_left = -1;
+    view->OnStep(progress);
+  });
+  EXPECT_EQ(text,
+            "step 50/200  loss 0.2500  accuracy 0.8750  pushed 4.0 kB  pulled "
+            "5.0 MB\n");
+}
+
+TEST(PlainViewTest, AFailedRunSaysHowToGoOn) {
+  const std::string text = Printed(MakePlainView, [](TrainView* view) {
+    TrainSummary summary = Summary();
+    summary.state = v1::JOB_STATE_FAILED;
+    summary.message = "a long reason, which standard error has";
+    summary.resume_command = "selari train job --output run --resume";
+    view->OnSummary(summary);
+  });
+  EXPECT_NE(text.find("go on with  selari train job --output run --resume\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("a long reason"), std::string::npos) << text;
+}
+
 TEST(LiveViewTest, RewritesOneLineAndScrollsTheRest) {
   const std::string text = Printed(MakeLiveView, [](TrainView* view) {
     view->OnProgress(Progress());

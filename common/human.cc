@@ -52,4 +52,8 @@ std::string HumanSeconds(double seconds) {
   return absl::StrCat(whole / 3600, " h ", whole % 3600 / 60, " min");
 }
 
+std::string CountOf(int64_t count, absl::string_view thing) {
+  return absl::StrCat(count, " ", thing, count == 1 ? "" : "s");
+}
+
 }  // namespace selari

@@ -31,5 +31,11 @@ TEST(HumanTest, SecondsSayTheirUnit) {
   EXPECT_EQ(HumanSeconds(std::numeric_limits<double>::infinity()), "unknown");
 }
 
+TEST(HumanTest, OneThingIsSingular) {
+  EXPECT_EQ(CountOf(1, "server"), "1 server");
+  EXPECT_EQ(CountOf(0, "server"), "0 servers");
+  EXPECT_EQ(CountOf(2, "worker"), "2 workers");
+}
+
 }  // namespace
 }  // namespace selari
