@@ -13,12 +13,6 @@ import harness
 JOB = (harness.DATA, harness.MLP, harness.SGD, harness.TRAINING)
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 class BadInputTest(unittest.TestCase):
 
     def setUp(self):
@@ -39,7 +33,7 @@ class BadInputTest(unittest.TestCase):
     # The job file.
 
     def test_job_file_that_is_missing(self):
-        self.refused(["nowhere.textproto", "No such file"], code=1,
+        self.refused(["nowhere.textproto", "No such file"],
                      job="nowhere.textproto")
 
     def test_job_file_with_an_unknown_field(self):
@@ -62,15 +56,16 @@ class BadInputTest(unittest.TestCase):
                 self.refused(parts, "--set", change)
 
     def test_unknown_flag(self):
-        result = harness.run("train", self.job, "--serverz", 2)
+        result = harness.run("train", "--serverz", 2, self.job)
         self.assertEqual(result.code, 2, str(result))
-        self.assertIn("--serverz", result.stderr)
+        self.assertIn("no flag --serverz, did you mean --servers?",
+                      result.stderr)
 
     def test_json_ends_with_a_summary_also_when_nothing_began(self):
         result = harness.run("train", self.job, "--json", "--output",
                              self.folder / "out", "--set",
                              "data.train.idx.labels=nowhere.idx")
-        self.assertEqual(result.code, 1, str(result))
+        self.assertEqual(result.code, 2, str(result))
         self.assertEqual(result.summary["state"], "failed")
         self.assertIn("nowhere.idx", result.summary["message"])
 
@@ -89,7 +84,7 @@ class BadInputTest(unittest.TestCase):
 
     def test_data_that_is_missing(self):
         (self.folder / "images.idx").unlink()
-        self.refused(["images.idx"], code=1)
+        self.refused(["images.idx"])
 
     def test_truncated_data(self):
         path = self.folder / "images.idx"
@@ -118,6 +113,21 @@ class BadInputTest(unittest.TestCase):
             " loss: LOSS_SOFTMAX_CROSS_ENTROPY }" + harness.SGD)
         self.refused(["data.csv", "nan"])
 
+    def csv_job(self, rows, loss, label="label"):
+        (self.folder / "data.csv").write_text("a,b,label\n" + rows)
+        self.job.write_text(
+            'data { train { csv { path: "data.csv" label_column: "' + label
+            + '" } } } model { layers { dense { units: 1 } } loss: ' + loss
+            + " }" + harness.SGD)
+
+    def test_a_label_that_is_no_class_is_named_with_its_line(self):
+        self.csv_job("1,2,0\n3,4,1\n5,6,2\n", "LOSS_LOGISTIC")
+        self.refused(["data.csv: line 4, column 'label': '2'", "0 to 1"])
+
+    def test_a_column_that_is_not_there(self):
+        self.csv_job("1,2,0\n", "LOSS_LOGISTIC", label="lable")
+        self.refused(["data.csv", "'lable'", "a, b, label"])
+
     def test_a_gradient_that_is_not_finite(self):
         # A squared error with such a rate grows without bound.
         self.refused(["step 2", "leaf 0", "diverged"], "--set",
@@ -129,7 +139,7 @@ class BadInputTest(unittest.TestCase):
 
     def test_output_that_holds_another_run(self):
         harness.train(self.job, self.folder / "out", "--centralised")
-        self.refused(["out", "step 24", "--resume"], code=1)
+        self.refused(["out", "step 24", "--resume"])
 
     def test_output_of_a_run_that_is_under_way(self):
         first = harness.start("train", self.job, "--output",
@@ -147,12 +157,14 @@ class BadInputTest(unittest.TestCase):
 
     def test_resume_without_a_checkpoint(self):
         (self.folder / "out").mkdir()
-        self.refused(["checkpoint", "leave out --resume"], "--resume", code=1)
+        self.refused(["checkpoint", "leave out --resume"], "--resume")
 
     def test_resume_of_another_model(self):
         harness.train(self.job, self.folder / "out", "--centralised")
         self.refused(["another"], "--resume", "--steps", 30, "--set",
-                     "model.layers[0].dense.units=25", code=1)
+                     "model.layers[0].dense.units=25")
+        self.refused(["another optimizer"], "--resume", "--steps", 30, "--set",
+                     "optimizer.adam={}")
 
     def test_no_permission_to_write(self):
         if os.geteuid() == 0:
@@ -163,6 +175,37 @@ class BadInputTest(unittest.TestCase):
             self.folder.chmod(0o500)
             self.refused(["out", "ermission"], code=1)
             self.folder.chmod(0o700)
+
+    def test_runs_that_start_together_have_folders_of_their_own(self):
+        runs = [harness.start("train", self.job, "--centralised", "--json",
+                              cwd=self.folder) for _ in range(6)]
+        results = [harness.finish(run) for run in runs]
+        for result in results:
+            self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(len({r.summary["output"] for r in results}), 6)
+
+    def test_the_folder_of_checkpoints_is_told_from_a_run(self):
+        harness.train(self.job, self.folder / "out", "--centralised")
+        folder = self.folder / "out" / "checkpoints"
+        for command in [["checkpoint", "verify"], ["digest"]]:
+            result = harness.run(*command, folder)
+            self.assertEqual(result.code, 2, str(result))
+            self.assertIn("name the run", result.stderr)
+            self.assertIn("step-000000024", result.stderr)
+
+    def test_export_goes_by_the_name_of_the_file(self):
+        harness.train(self.job, self.folder / "out", "--centralised")
+        for name, start in [("x.npz", b"PK"), ("x.safetensors", b"\x00{")]:
+            path = self.folder / name
+            result = harness.run("export", self.folder / "out", "--output",
+                                 path)
+            self.assertEqual(result.code, 0, str(result))
+            self.assertIn(start, path.read_bytes()[:9])
+        result = harness.run("export", self.folder / "out", "--output",
+                             self.folder / "y.npz", "--format", "safetensors")
+        self.assertEqual(result.code, 2, str(result))
+        self.assertIn("does not fit", result.stderr)
+        self.assertFalse((self.folder / "y.npz").exists())
 
     def test_a_damaged_checkpoint_is_passed_over_or_refused(self):
         output = self.folder / "out"
@@ -176,7 +219,8 @@ class BadInputTest(unittest.TestCase):
         shard.write_bytes(damaged)
         result = harness.run("checkpoint", "verify", checkpoints[-1])
         self.assertEqual(result.code, 4, str(result))
-        self.assertIn("shard-00003.safetensors", result.stdout + result.stderr)
+        self.assertIn("shard-00003.safetensors", result.stderr)
+        self.assertEqual(result.stdout, "")
         # The digest of the run is that of the older, whole one.
         whole = harness.digest(checkpoints[0])
         self.assertEqual(harness.digest(output), whole)
@@ -199,7 +243,7 @@ class BadInputTest(unittest.TestCase):
         self.assertEqual(len(result.stderr.splitlines()), 1, str(result))
 
     def test_two_servers_with_one_id_and_a_missing_server(self):
-        address = f"127.0.0.1:{free_port()}"
+        address = f"127.0.0.1:{harness.free_port()}"
         coordinator = harness.start(
             "coordinator", self.job, "--servers", 2, "--listen", address,
             "--output", self.folder / "out", "--set",
@@ -221,7 +265,7 @@ class BadInputTest(unittest.TestCase):
         harness.finish(first)
 
     def test_servers_of_an_earlier_run_do_not_harm_the_next(self):
-        address = f"127.0.0.1:{free_port()}"
+        address = f"127.0.0.1:{harness.free_port()}"
         shape = ["coordinator", self.job, "--servers", 1, "--workers", 1,
                  "--listen", address, "--output", self.folder / "out"]
         first = harness.start(*shape)
@@ -245,7 +289,7 @@ class BadInputTest(unittest.TestCase):
             self.assertEqual(result.code, 0, str(result))
 
     def test_a_server_without_a_coordinator_says_so_within_seconds(self):
-        address = f"127.0.0.1:{free_port()}"
+        address = f"127.0.0.1:{harness.free_port()}"
         log = self.folder / "server.log"
         with open(log, "w") as stderr:
             server = subprocess.Popen(
@@ -257,7 +301,7 @@ class BadInputTest(unittest.TestCase):
         self.assertEqual(server.wait(20), 0)
 
     def test_a_worker_without_a_coordinator_ends_well_when_told(self):
-        address = f"127.0.0.1:{free_port()}"
+        address = f"127.0.0.1:{harness.free_port()}"
         log = self.folder / "worker.log"
         with open(log, "w") as stderr:
             worker = subprocess.Popen(
@@ -268,8 +312,22 @@ class BadInputTest(unittest.TestCase):
         worker.terminate()
         self.assertEqual(worker.wait(20), 0, log.read_text())
 
+    def test_a_worker_that_lacks_the_data_says_where_it_looked(self):
+        address = f"127.0.0.1:{harness.free_port()}"
+        coordinator = harness.start(
+            "coordinator", self.job, "--servers", 1, "--workers", 1,
+            "--listen", address, "--output", self.folder / "out")
+        empty = self.folder / "empty"
+        empty.mkdir()
+        result = harness.run("worker", "--coordinator", address, cwd=empty)
+        self.assertEqual(result.code, 2, str(result))
+        self.assertIn(str(empty / "images.idx"), result.stderr)
+        self.assertIn("--data-folder", result.stderr)
+        coordinator.terminate()
+        harness.finish(coordinator)
+
     def test_who_asks_a_coordinator_that_is_not_there(self):
-        address = f"127.0.0.1:{free_port()}"
+        address = f"127.0.0.1:{harness.free_port()}"
         for command in [["status"], ["checkpoint", "save"]]:
             result = harness.run(*command, "--coordinator", address)
             self.assertEqual(result.code, 3, str(result))

@@ -7,6 +7,7 @@ import os
 import pathlib
 import random
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -141,6 +142,12 @@ def digest(path):
     text = result.stdout.strip()
     assert len(text) == 64, text
     return text
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 def children_of(pid):

@@ -2,6 +2,7 @@
 that says so can fail.
 """
 
+import csv
 import unittest
 
 import harness
@@ -79,6 +80,42 @@ class ResumeTest(unittest.TestCase):
             self.assertEqual(result.summary["steps"], 24)
             self.assertEqual(harness.digest(output),
                              harness.digest(folder / "whole"))
+
+
+    def test_the_metrics_of_a_run_that_went_on_have_every_row_once(self):
+        folder = harness.scratch("resume")
+        job = harness.write_job(folder, harness.DATA, harness.MLP, harness.SGD,
+                                harness.TRAINING)
+        output = folder / "out"
+        evaluate = ["--set", "training.evaluate_every_steps=10"]
+        harness.train(job, output, "--centralised", "--steps", 10, *evaluate)
+        harness.train(job, output, "--centralised", "--resume", *evaluate)
+        with open(output / "metrics.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([int(r["step"]) for r in rows if r["loss"]],
+                         [4, 8, 10, 12, 16, 20, 24])
+        self.assertEqual([int(r["step"]) for r in rows if r["test_loss"]],
+                         [10, 20, 24])
+
+    def test_another_end_of_the_schedule_is_told_and_the_same_one_is_not(self):
+        folder = harness.scratch("schedule")
+        cosine = ("optimizer { sgd {} learning_rate: 0.05 "
+                  "schedule { cosine {} } }\n")
+        job = harness.write_job(folder, harness.DATA, harness.MLP, cosine,
+                                harness.TRAINING)
+        whole = folder / "whole"
+        harness.train(job, whole, "--centralised")
+        told = "total_steps: 12 -> 24, where optimizer.schedule ends"
+        for end, same in [([], False),
+                          (["--set", "optimizer.schedule.cosine.total_steps=24"],
+                           True)]:
+            output = folder / f"same-{same}"
+            harness.train(job, output, "--centralised", "--steps", 12, *end)
+            result = harness.train(job, output, "--centralised", "--resume",
+                                   *end)
+            self.assertEqual(harness.digest(output) == harness.digest(whole),
+                             same, end)
+            self.assertEqual(told not in result.stdout, same, str(result))
 
 
 if __name__ == "__main__":

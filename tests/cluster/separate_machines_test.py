@@ -5,19 +5,12 @@ result has the bits of a centralised run.
 
 import os
 import shutil
-import socket
 import subprocess
 import unittest
 
 import harness
 
 JOB = (harness.DATA, harness.MLP, harness.ADAM, harness.TRAINING)
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 class Hosts:
@@ -65,7 +58,7 @@ class SeparateMachinesTest(unittest.TestCase):
         self.assertEqual(harness.digest(self.folder / "out"), self.expected)
 
     def test_started_by_hand_on_one_host_in_any_order(self):
-        address = f"127.0.0.1:{free_port()}"
+        address = f"127.0.0.1:{harness.free_port()}"
         member = ["--coordinator", address]
         # Workers and servers first: they wait for their coordinator.
         processes = {

@@ -3,6 +3,7 @@ what was saved goes on to the same bits.
 """
 
 import os
+import shlex
 import signal
 import unittest
 
@@ -23,9 +24,10 @@ class SignalsTest(unittest.TestCase):
                              self.folder / "out", "--json", *arguments)
 
     def read_until(self, process, event):
-        """Reads events up to the first one of a kind."""
+        """Reads events, or lines with a text, up to the first one."""
         for line in process.stdout:
-            if f'"event":"{event}"' in line:
+            if f'"event":"{event}"' in line or (
+                    not line.startswith("{") and event in line):
                 return line
         raise AssertionError(f"no {event} event: {harness.finish(process)}")
 
@@ -63,6 +65,21 @@ class SignalsTest(unittest.TestCase):
                       "--workers", 3, "--resume", "--steps", steps)
         harness.train(self.job, self.folder / "whole", "--centralised",
                       "--steps", steps)
+        self.assertEqual(harness.digest(self.folder / "out"),
+                         harness.digest(self.folder / "whole"))
+
+    def test_the_command_of_the_summary_goes_on_to_the_bits_of_a_whole_run(self):
+        self.job.write_text(self.job.read_text().replace(
+            "learning_rate", "schedule { cosine {} } learning_rate"))
+        shape = ["--servers", 1, "--workers", 2, "--steps", 3000]
+        summary = self.stop_in_training(signal.SIGINT, *shape)
+        self.assertLess(summary["steps"], 3000)
+        command = shlex.split(summary["resume_command"])
+        self.assertEqual(command[0], "selari")
+        result = harness.run(*command[1:])
+        self.assertEqual(result.code, 0, str(result))
+        harness.train(self.job, self.folder / "whole", "--centralised",
+                      "--steps", 3000)
         self.assertEqual(harness.digest(self.folder / "out"),
                          harness.digest(self.folder / "whole"))
 
@@ -105,11 +122,25 @@ class SignalsTest(unittest.TestCase):
         self.assertEqual(len(children), 3)
         os.kill(children[-1], signal.SIGKILL)
         result = harness.finish(process)
-        self.assertEqual(result.code, 1, str(result))
+        self.assertEqual(result.code, 3, str(result))
         self.assertIn("worker-1 was ended by signal 9 (Killed)", result.stderr)
         self.assertEqual(len(result.stderr.splitlines()), 1, str(result))
         for child in children:
             self.assertFalse(harness.alive(child), child)
+
+    def test_a_lost_server_is_told_once_with_the_command_that_goes_on(self):
+        process = harness.start("train", self.job, "--servers", 1, "--output",
+                                self.folder / "out", "--set",
+                                "checkpointing.every_steps=20")
+        self.read_until(process, "checkpoint in ")
+        children = sorted(harness.children_of(process.pid))
+        os.kill(children[0], signal.SIGKILL)
+        result = harness.finish(process)
+        self.assertEqual(result.code, 3, str(result))
+        told = result.stdout + result.stderr
+        self.assertEqual(told.count("server-0 was ended by signal 9"), 1, told)
+        self.assertIn(f"go on with  selari train {self.job}", result.stdout)
+        self.assertIn("--resume", result.stdout)
 
     def test_a_killed_parent_leaves_no_process_behind(self):
         process = self.start("--servers", 2, "--workers", 2)

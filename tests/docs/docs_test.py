@@ -56,10 +56,14 @@ def documents():
 
 
 def make_workspace(folder):
-    """Links to all of the project but its outputs; ./selari is the binary."""
-    for entry in project.ROOT.iterdir():
-        if not entry.name.startswith((".git", ".selari", "bazel-", "selari")):
-            (folder / entry.name).symlink_to(entry)
+    """Links to the project's own folders and files; ./selari is the binary.
+
+    What a user's runs left in the clone is not shown: the commands would find
+    runs of their names there.
+    """
+    for name in {path.split("/")[0] for path in project.files()}:
+        if not name.startswith((".git", "selari")):
+            (folder / name).symlink_to(project.ROOT / name)
     launcher = folder / "selari"
     launcher.write_text(LAUNCHER % BINARY)
     launcher.chmod(0o755)
@@ -161,6 +165,22 @@ class DocsTest(unittest.TestCase):
         for path in documents():
             with self.subTest(path):
                 self.run_document(path)
+
+    def test_outputs_of_the_commands_are_ignored_by_git(self):
+        ignored = project.read(".gitignore").splitlines()
+        for path in documents():
+            for block in blocks.blocks(project.read(path)):
+                script = blocks.commands_to_run(block)
+                for folder in re.findall(r"--output (\w[\w-]*)/", script):
+                    self.assertIn(f"/{folder}/", ignored, f"{path}:{block.line}")
+
+    def test_the_workspace_shows_no_outputs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            make_workspace(pathlib.Path(folder))
+            names = {entry.name for entry in pathlib.Path(folder).iterdir()}
+        own = {path.split("/")[0] for path in project.files()}
+        self.assertLessEqual(names - {"selari"}, own)
+        self.assertIn("examples", names)
 
     def test_what_is_skipped_has_a_reason(self):
         for path in documents():
