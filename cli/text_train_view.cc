@@ -62,15 +62,16 @@ std::string SummaryText(const TrainSummary& s) {
   };
   switch (s.state) {
     case v1::JOB_STATE_DONE:
-      add("result", absl::StrCat("done, ", s.steps, " steps"));
+      add("result", absl::StrCat("done, ", CountOf(s.steps, "step")));
       break;
     case v1::JOB_STATE_STOPPED:
-      add("result", s.checkpoint.empty()
-                        ? std::string("stopped before anything was saved")
-                        : absl::StrCat("stopped after ", s.steps, " steps"));
+      add("result",
+          s.checkpoint.empty()
+              ? std::string("stopped before anything was saved")
+              : absl::StrCat("stopped after ", CountOf(s.steps, "step")));
       break;
     default:  // Why is told on standard error, once.
-      add("result", absl::StrCat("failed after ", s.steps, " steps",
+      add("result", absl::StrCat("failed after ", CountOf(s.steps, "step"),
                                  s.checkpoint.empty()
                                      ? ", before anything was saved (see "
                                        "checkpointing.every_steps)"

@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/executor.h"
 #include "common/grpc_coordinator_client.h"
+#include "common/human.h"
 #include "common/incarnation.h"
 #include "common/isa.h"
 #include "common/job_stopper.h"
@@ -133,8 +134,9 @@ absl::Status ServerRun::Listen(const v1::ResolvedJob& job) {
   environment.disk_executor = std::make_unique<ThreadExecutor>();
   environment.on_ready = [this] {
     rpc_server_->SetServing(true);
-    log_(absl::StrCat("server at ", address_, " serves ",
-                      host_->shards().size(), " shards"));
+    log_(absl::StrCat(
+        "server at ", address_, " serves ",
+        CountOf(static_cast<int64_t>(host_->shards().size()), "shard")));
   };
   environment.on_end = [this](const v1::EndJobRequest& how) {
     EndWithJob(how.state(), how.message());

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/error_reason.h"
+#include "common/human.h"
 #include "common/incarnation.h"
 #include "common/isa.h"
 #include "common/job_reduction.h"
@@ -397,10 +398,9 @@ void WorkerRun::LogPart(const v1::GetShardMapResponse& map,
           ? absl::StrCat("one batch in ", steps.stride)
           : absl::StrCat(steps.leaves.size(), " of the ", steps.leaf_count,
                          " parts of every batch");
-  LogLife(absl::StrCat(
-      "computes ", part, ", from step ", map.start_step(), " to ",
-      steps.end_step, ", weights on ", map.shard_map().servers_size(),
-      map.shard_map().servers_size() == 1 ? " server" : " servers"));
+  LogLife(absl::StrCat("computes ", part, ", from step ", map.start_step(),
+                       " to ", steps.end_step, ", weights on ",
+                       CountOf(map.shard_map().servers_size(), "server")));
 }
 
 void WorkerRun::LogEnd(const WorkerResult& result) const {
@@ -408,7 +408,7 @@ void WorkerRun::LogEnd(const WorkerResult& result) const {
       "ended: ",
       result.stopped_early ? "the job was stopped" : "all steps are done",
       ", it is at step ", result.step, " and computed ",
-      result.totals.samples(), " samples"));
+      CountOf(result.totals.samples(), "sample")));
 }
 
 }  // namespace

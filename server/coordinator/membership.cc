@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/human.h"
 #include "common/status.h"
 
 namespace selari {
@@ -59,7 +60,7 @@ absl::StatusOr<Member*> Membership::FindPlace(v1::MemberKind kind,
   if (candidate.id < -1 || candidate.id >= count) {
     return absl::InvalidArgumentError(
         absl::StrCat(KindName(kind), " id ", candidate.id, ": the job has ",
-                     count, " ", KindName(kind), "s, so ids are 0 to ",
+                     CountOf(count, KindName(kind)), ", so ids are 0 to ",
                      count - 1, ", or -1 to be given one"));
   }
   if (candidate.id == -1) {
@@ -69,7 +70,7 @@ absl::StatusOr<Member*> Membership::FindPlace(v1::MemberKind kind,
       }
     }
     return absl::AlreadyExistsError(absl::StrCat(
-        "all ", count, " ", KindName(kind), "s of the job are there"));
+        "the job has its ", CountOf(count, KindName(kind)), " already"));
   }
   Member& member = members[candidate.id];
   if (member.alive && member.incarnation != candidate.incarnation) {

@@ -61,7 +61,8 @@ TEST(MembershipTest, ChoosesTheLowestFreeIdUntilThereIsNone) {
   EXPECT_EQ(*membership.Join(kWorker, {-1, 78, ""}, 0), 1);
   const auto third = membership.Join(kWorker, {-1, 79, ""}, 0);
   EXPECT_EQ(third.status().code(), absl::StatusCode::kAlreadyExists);
-  EXPECT_THAT(third.status().message(), HasSubstr("all 2 workers"));
+  EXPECT_THAT(third.status().message(),
+              HasSubstr("the job has its 2 workers already"));
 }
 
 TEST(MembershipTest, LeaseIsKeptByRenewingAndEndsWithout) {
@@ -108,6 +109,18 @@ TEST(MembershipTest, WhoLeftIsNotMissing) {
   ASSERT_EQ(missing.size(), 1u);
   EXPECT_EQ(missing[0]->id, 1);
   EXPECT_EQ(missing[0]->missing_since_ms, 500);
+}
+
+TEST(MembershipTest, OneMemberIsSingular) {
+  Membership::Options options = TwoAndTwo();
+  options.servers = 1;
+  options.workers = 1;
+  Membership membership(options);
+  EXPECT_THAT(membership.Join(kWorker, {3, 77, ""}, 0).status().message(),
+              HasSubstr("the job has 1 worker, so ids are 0 to 0"));
+  ASSERT_TRUE(membership.Join(kWorker, {-1, 77, ""}, 0).ok());
+  EXPECT_EQ(membership.Join(kWorker, {-1, 78, ""}, 0).status().message(),
+            "the job has its 1 worker already");
 }
 
 }  // namespace
