@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "common/check.h"
 
@@ -18,6 +19,26 @@ FloatSlice::FloatSlice(absl::Span<const Piece> pieces,
       reinterpret_cast<uintptr_t>(pieces[0].data) % alignof(float) == 0) {
     data_ = reinterpret_cast<const float*>(pieces[0].data);
   }
+}
+
+FloatSlice::Part FloatSlice::PartAt(int64_t offset, float* scratch) const {
+  if (data_ != nullptr) {
+    return {data_ + offset, size_ - offset};
+  }
+  const int64_t position = offset * int64_t{sizeof(float)};
+  const auto piece = std::partition_point(
+      pieces_.begin(), pieces_.end(),
+      [position](const Piece& p) { return p.end_byte <= position; });
+  const int64_t floats = (piece->end_byte - position) / int64_t{sizeof(float)};
+  if (floats == 0) {
+    Copy(offset, 1, scratch);
+    return {scratch, 1};
+  }
+  const int64_t begin =
+      piece == pieces_.begin() ? 0 : std::prev(piece)->end_byte;
+  return {
+      reinterpret_cast<const UnalignedFloat*>(piece->data + (position - begin)),
+      floats};
 }
 
 void FloatSlice::Copy(int64_t offset, int64_t n, float* out) const {

@@ -2,8 +2,8 @@
 //
 // Our own memory is one piece. What came over the wire stays where gRPC put
 // it: pieces cut at any byte, at any address, so that nothing is copied on
-// arrival. Readers take it block by block, through a scratch buffer that stays
-// in the first-level cache where the floats cannot be read in place.
+// arrival. Readers take it part by part where it lies (PartAt), or copy a block
+// of it to a scratch buffer that stays in the first-level cache (Read).
 //
 // A plain value; copies share the memory. Thread safety: const methods from
 // any thread, each with its own scratch.
@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "absl/types/span.h"
+#include "common/unaligned_float.h"
 
 namespace selari {
 
@@ -56,6 +57,14 @@ class FloatSlice {
     Copy(offset, n, scratch);
     return scratch;
   }
+  // Floats that lie together from `offset` on.
+  struct Part {
+    const UnalignedFloat* data;
+    int64_t size;  // > 0
+  };
+  // A float that straddles two pieces is a part of its own, in `scratch` (1).
+  // REQUIRES: 0 <= offset < size().
+  Part PartAt(int64_t offset, float* scratch) const;
   // Writes floats [offset, offset + n) to `out` (n).
   void Copy(int64_t offset, int64_t n, float* out) const;
 

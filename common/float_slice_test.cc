@@ -45,12 +45,29 @@ void ExpectReads(const FloatSlice& slice, int64_t offset, int64_t n) {
   }
 }
 
+void ExpectParts(const FloatSlice& slice) {
+  int64_t offset = 0;
+  while (offset < slice.size()) {
+    float scratch = -1;
+    const FloatSlice::Part part = slice.PartAt(offset, &scratch);
+    ASSERT_GT(part.size, 0);
+    ASSERT_LE(offset + part.size, slice.size());
+    for (int64_t i = 0; i < part.size; ++i) {
+      const float value = part.data[i];
+      ASSERT_EQ(value, static_cast<float>(offset + i));
+    }
+    offset += part.size;
+  }
+}
+
 TEST(FloatSliceTest, OneAlignedPieceIsReadInPlace) {
   const FloatSlice slice = MakePieces(10, {40}, 0);
   ASSERT_EQ(slice.size(), 10);
   EXPECT_EQ(slice.size_bytes(), 40);
   ASSERT_NE(slice.data(), nullptr);
   EXPECT_EQ(slice.Read(3, 2, nullptr), slice.data() + 3);
+  EXPECT_EQ(slice.PartAt(0, nullptr).size, 10);
+  ExpectParts(slice);
 }
 
 TEST(FloatSliceTest, APieceAtAnOddAddressIsCopiedOnRead) {
@@ -59,11 +76,14 @@ TEST(FloatSliceTest, APieceAtAnOddAddressIsCopiedOnRead) {
     EXPECT_EQ(slice.data(), nullptr);
     ExpectReads(slice, 0, 10);
     ExpectReads(slice, 9, 1);
+    EXPECT_EQ(slice.PartAt(2, nullptr).size, 8);
+    ExpectParts(slice);
   }
 }
 
 TEST(FloatSliceTest, FloatsMayStraddlePieces) {
   const FloatSlice slice = MakePieces(4, {1, 2, 3, 5, 16}, 1);
+  ExpectParts(slice);
   for (int64_t offset = 0; offset <= 4; ++offset) {
     for (int64_t n = 0; offset + n <= 4; ++n) {
       ExpectReads(slice, offset, n);
@@ -87,6 +107,7 @@ TEST(FloatSliceTest, RandomCuts) {
     ExpectReads(slice, offset,
                 static_cast<int64_t>(random() % 4096) % (size - offset + 1));
     ExpectReads(slice, 0, size);
+    ExpectParts(slice);
   }
 }
 

@@ -20,6 +20,7 @@
 #include "absl/types/span.h"
 #include "common/buffer_pool.h"
 #include "common/reduction_tree.h"
+#include "common/unaligned_float.h"
 #include "worker/client/parameter_client.h"
 #include "worker/data/batch.h"
 #include "worker/data/dataset.h"
@@ -120,7 +121,7 @@ class StepLoop {
 
   const Parts parts_;
   const StepLoopOptions options_;
-  bool (*const all_finite_)(const float* values, std::int64_t n);
+  bool (*const all_finite_)(const UnalignedFloat* values, std::int64_t n);
   // What this worker pushes, by name and by its leaves here.
   std::vector<TreeNode> nodes_;
   std::vector<LeafSpan> node_leaves_;

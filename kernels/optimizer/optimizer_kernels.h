@@ -1,10 +1,10 @@
 // The arithmetic of the optimizers: element-wise loops that read the published
 // weights and write the next version of them, in one pass over memory.
 //
-// Arrays. `n` floats each, in host memory, at any float address; n >= 0. A
-// pointer may be null when n is 0. `slots` is state that the kernel reads and
-// overwrites; a kernel that needs fewer slots ignores the others.
-// `next_weights` and the slots overlap no other array.
+// Arrays. `n` floats each, in host memory, at any float address, the gradient
+// at any address at all; n >= 0. A pointer may be null when n is 0. `slots` is
+// state that the kernel reads and overwrites; a kernel that needs fewer slots
+// ignores the others. `next_weights` and the slots overlap no other array.
 //
 // Bits. Each output element is a function of the elements at its own place
 // and of the terms alone, made of correctly rounded float operations in the
@@ -25,6 +25,8 @@
 
 #include <cstdint>
 
+#include "common/unaligned_float.h"
+
 namespace selari {
 
 // Most floats of state that an optimizer keeps for each weight.
@@ -34,7 +36,7 @@ constexpr int kSlotCountMax = 2;
 struct UpdateArrays {
   std::int64_t n = 0;
   const float* weights = nullptr;
-  const float* grad = nullptr;
+  const UnalignedFloat* grad = nullptr;
   float* slots[kSlotCountMax] = {};
   float* next_weights = nullptr;
 };
@@ -135,14 +137,15 @@ struct OptimizerKernels {
                     double* sums);
 
   // The sum of min(max(grad, -clip_value), clip_value)^2, in double.
-  double (*sum_of_squares)(float clip_value, const float* grad, std::int64_t n);
+  double (*sum_of_squares)(float clip_value, const UnalignedFloat* grad,
+                           std::int64_t n);
 
   // grad = min(max(grad, -clip_value), clip_value) * scale, in place.
   void (*clip_and_scale)(float clip_value, float scale, float* grad,
                          std::int64_t n);
 
   // True if no value is NaN or infinite. True for n = 0.
-  bool (*all_finite)(const float* values, std::int64_t n);
+  bool (*all_finite)(const UnalignedFloat* values, std::int64_t n);
 };
 
 }  // namespace selari

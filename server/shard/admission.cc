@@ -1,6 +1,5 @@
 #include "server/shard/admission.h"
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>
@@ -50,22 +49,21 @@ std::optional<Refusal> CheckGradient(const ShardJob& job,
                        " elements, chunk has ", spec.count)),
                    ErrorReason::kShapeMismatch};
   }
-  // By blocks that stay in the first-level cache: a gradient from the wire has
-  // to be copied to be read.
-  constexpr int64_t kBlockFloats = 2048;
-  float scratch[kBlockFloats];
-  for (int64_t begin = 0; begin < spec.count; begin += kBlockFloats) {
-    const int64_t n = std::min(kBlockFloats, spec.count - begin);
-    const float* const block = push.gradient.Read(begin, n, scratch);
-    if (!job.optimizer_kernels.all_finite(block, n)) {
-      const float* const bad = std::find_if_not(
-          block, block + n, [](float value) { return std::isfinite(value); });
-      return Refusal{
-          absl::InvalidArgumentError(absl::StrCat(
-              PushName(job, push.chunk), ": element ",
-              spec.offset + begin + (bad - block), " of the tensor is ", *bad)),
-          ErrorReason::kNotFinite};
+  for (int64_t begin = 0; begin < spec.count;) {
+    float straddling = 0;
+    const FloatSlice::Part part = push.gradient.PartAt(begin, &straddling);
+    if (!job.optimizer_kernels.all_finite(part.data, part.size)) {
+      int64_t i = 0;
+      while (std::isfinite(static_cast<float>(part.data[i]))) {
+        ++i;
+      }
+      const float bad = part.data[i];
+      return Refusal{absl::InvalidArgumentError(absl::StrCat(
+                         PushName(job, push.chunk), ": element ",
+                         spec.offset + begin + i, " of the tensor is ", bad)),
+                     ErrorReason::kNotFinite};
     }
+    begin += part.size;
   }
   return std::nullopt;
 }

@@ -1,6 +1,7 @@
 #include "server/shard/reduced_gradient.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "common/check.h"
 
@@ -25,25 +26,26 @@ ReducedGradient::ReducedGradient(
   }
 }
 
-const float* ReducedGradient::Block(int64_t offset, int64_t n,
-                                    float* scratch) const {
+FloatSlice::Part ReducedGradient::PartAt(int64_t offset, float* scratch) const {
   if (program_ == nullptr) {
-    return inputs_[0].Read(offset, n, scratch);
+    return inputs_[0].PartAt(offset, scratch);
   }
+  const int64_t n = std::min(ReductionProgram::kBlockFloats, size() - offset);
   absl::InlinedVector<const float*, 8> blocks;
   float* next = scratch;
   for (const FloatSlice& input : inputs_) {
     blocks.push_back(input.Read(offset, n, next));
     next += input.data() == nullptr ? ReductionProgram::kBlockFloats : 0;
   }
-  return program_->Run(blocks, n, next, add_);
+  return {program_->Run(blocks, n, next, add_), n};
 }
 
 void ReducedGradient::CopyTo(float* out, float* scratch) const {
-  for (int64_t offset = 0; offset < size();
-       offset += ReductionProgram::kBlockFloats) {
-    const int64_t n = std::min(ReductionProgram::kBlockFloats, size() - offset);
-    std::copy_n(Block(offset, n, scratch), n, out + offset);
+  for (int64_t offset = 0; offset < size();) {
+    const FloatSlice::Part part = PartAt(offset, scratch);
+    std::memcpy(out + offset, part.data,
+                static_cast<size_t>(part.size) * sizeof(float));
+    offset += part.size;
   }
 }
 

@@ -1,6 +1,6 @@
 // ReducedGradient: the gradient of one step for one chunk, summed over all
 // leaves, as references to what the workers sent and the program that adds it
-// up. It is read block by block, so the sum is never written to memory unless
+// up. It is read part by part, so the sum is never written to memory unless
 // somebody asks for a copy.
 //
 // A plain value: copies share the memory. Thread safety: const methods from
@@ -33,14 +33,15 @@ class ReducedGradient {
 
   // Floats.
   int64_t size() const { return inputs_.empty() ? 0 : inputs_[0].size(); }
-  // Blocks of scratch that Block needs: for partial sums, and for each input
-  // that cannot be read in place. 0 when it only refers to its input.
+  // Blocks of ReductionProgram::kBlockFloats that PartAt needs as scratch: for
+  // partial sums, and for inputs that cannot be read in place. 0 when the first
+  // part is all of it.
   int32_t scratch_blocks() const { return scratch_blocks_; }
 
-  // Floats [offset, offset + n) of the sum: in `scratch`
-  // (scratch_blocks, ReductionProgram::kBlockFloats) or in the input.
-  // REQUIRES: 0 <= n <= kBlockFloats unless scratch_blocks() is 0.
-  const float* Block(int64_t offset, int64_t n, float* scratch) const;
+  // Some floats of the sum from `offset` on, at least one: in an only input,
+  // where they lie, or in `scratch` (scratch_blocks, kBlockFloats).
+  // REQUIRES: 0 <= offset < size().
+  FloatSlice::Part PartAt(int64_t offset, float* scratch) const;
 
   // Writes the sum to `out` (size).
   void CopyTo(float* out, float* scratch) const;

@@ -202,8 +202,9 @@ void ShardState::ApplyPush(const PushOp& op, ApplyEffects* effects) {
   }
 }
 
-// One pass over memory: each block of the gradient is summed in the cache and
-// applied from there. `step` counts from 0 and is what the rate depends on.
+// One pass over memory: each part of the gradient is applied where it lies, or
+// summed in the cache and applied from there. `step` counts from 0 and is what
+// the rate depends on.
 void ShardState::Update(size_t index, const ReducedGradient& gradient,
                         int64_t step, ApplyEffects* effects) {
   Cell& cell = cells_[index];
@@ -218,18 +219,18 @@ void ShardState::Update(size_t index, const ReducedGradient& gradient,
   std::shared_ptr<FloatBuffer> next = cell.weight_pool->Take();
   const ApplyContext context = ContextOf(index, step);
   float* const scratch = Scratch(gradient.scratch_blocks());
-  const int64_t block =
-      scratch == nullptr ? count : ReductionProgram::kBlockFloats;
-  for (int64_t offset = 0; offset < count; offset += block) {
+  for (int64_t offset = 0; offset < count;) {
+    const FloatSlice::Part part = gradient.PartAt(offset, scratch);
     UpdateArrays arrays = ArraysOf(index);
-    arrays.n = std::min(block, count - offset);
+    arrays.n = part.size;
     arrays.weights += offset;
-    arrays.grad = gradient.Block(offset, arrays.n, scratch);
+    arrays.grad = part.data;
     for (int slot = 0; slot < job_->optimizer->SlotCount(); ++slot) {
       arrays.slots[slot] += offset;
     }
     arrays.next_weights = next->data() + offset;
     job_->optimizer->Apply(context, arrays);
+    offset += part.size;
   }
   cell.weights = std::move(next);
   versions_.RaiseTo(index, version(index) + 1);
@@ -240,7 +241,7 @@ void ShardState::SumRound(size_t index, ApplyEffects* effects) {
   Cell& cell = cells_[index];
   const Optimizer& optimizer = *job_->optimizer;
   UpdateArrays arrays = ArraysOf(index);
-  arrays.grad = cell.reduced->Block(0, arrays.n, nullptr);
+  arrays.grad = cell.reduced->PartAt(0, nullptr).data;
   std::vector<double> sums(optimizer.Round(round()).sum_count);
   optimizer.PartialSums(round(), ContextOf(index, version(index)), arrays,
                         absl::MakeSpan(sums));

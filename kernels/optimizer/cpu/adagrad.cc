@@ -8,7 +8,7 @@ namespace SELARI_ISA_NAMESPACE {
 void Adagrad(const AdagradTerms& terms, const UpdateArrays& arrays) {
   const AdagradTerms t = terms;
   const float* __restrict weights = arrays.weights;
-  const float* __restrict grad = arrays.grad;
+  const UnalignedFloat* __restrict grad = arrays.grad;
   float* __restrict sums = arrays.slots[0];
   float* __restrict next_weights = arrays.next_weights;
   const std::int64_t n = arrays.n;

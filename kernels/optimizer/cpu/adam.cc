@@ -9,7 +9,7 @@ void Adam(const AdamTerms& terms, const UpdateArrays& arrays) {
   const AdamTerms t = terms;
   const MomentTerms b = terms.moments;
   const float* __restrict weights = arrays.weights;
-  const float* __restrict grad = arrays.grad;
+  const UnalignedFloat* __restrict grad = arrays.grad;
   float* __restrict means = arrays.slots[0];
   float* __restrict squares = arrays.slots[1];
   float* __restrict next_weights = arrays.next_weights;

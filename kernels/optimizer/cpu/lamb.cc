@@ -26,7 +26,7 @@ inline float NewSquare(const MomentTerms& b, float square, float g) {
 void Lamb(const LambTerms& terms, const UpdateArrays& arrays) {
   const LambTerms t = terms;
   const float* __restrict weights = arrays.weights;
-  const float* __restrict grad = arrays.grad;
+  const UnalignedFloat* __restrict grad = arrays.grad;
   float* __restrict means = arrays.slots[0];
   float* __restrict squares = arrays.slots[1];
   float* __restrict next_weights = arrays.next_weights;
@@ -45,7 +45,7 @@ void LambSums(const LambTerms& terms, const UpdateArrays& arrays,
               double* sums) {
   const LambTerms t = terms;
   const float* __restrict weights = arrays.weights;
-  const float* __restrict grad = arrays.grad;
+  const UnalignedFloat* __restrict grad = arrays.grad;
   const float* __restrict means = arrays.slots[0];
   const float* __restrict squares = arrays.slots[1];
   double weight_lanes[kSumLanes] = {};

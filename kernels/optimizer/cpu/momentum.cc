@@ -8,7 +8,7 @@ namespace SELARI_ISA_NAMESPACE {
 void HeavyBall(const MomentumTerms& terms, const UpdateArrays& arrays) {
   const MomentumTerms t = terms;
   const float* __restrict weights = arrays.weights;
-  const float* __restrict grad = arrays.grad;
+  const UnalignedFloat* __restrict grad = arrays.grad;
   float* __restrict velocity = arrays.slots[0];
   float* __restrict next_weights = arrays.next_weights;
   const std::int64_t n = arrays.n;
@@ -23,7 +23,7 @@ void HeavyBall(const MomentumTerms& terms, const UpdateArrays& arrays) {
 void Nesterov(const MomentumTerms& terms, const UpdateArrays& arrays) {
   const MomentumTerms t = terms;
   const float* __restrict weights = arrays.weights;
-  const float* __restrict grad = arrays.grad;
+  const UnalignedFloat* __restrict grad = arrays.grad;
   float* __restrict velocity = arrays.slots[0];
   float* __restrict next_weights = arrays.next_weights;
   const std::int64_t n = arrays.n;

@@ -8,7 +8,7 @@ namespace SELARI_ISA_NAMESPACE {
 void RmsProp(const RmsPropTerms& terms, const UpdateArrays& arrays) {
   const RmsPropTerms t = terms;
   const float* __restrict weights = arrays.weights;
-  const float* __restrict grad = arrays.grad;
+  const UnalignedFloat* __restrict grad = arrays.grad;
   float* __restrict means = arrays.slots[0];
   float* __restrict next_weights = arrays.next_weights;
   const std::int64_t n = arrays.n;
@@ -24,7 +24,7 @@ void RmsProp(const RmsPropTerms& terms, const UpdateArrays& arrays) {
 void RmsPropMomentum(const RmsPropTerms& terms, const UpdateArrays& arrays) {
   const RmsPropTerms t = terms;
   const float* __restrict weights = arrays.weights;
-  const float* __restrict grad = arrays.grad;
+  const UnalignedFloat* __restrict grad = arrays.grad;
   float* __restrict means = arrays.slots[0];
   float* __restrict velocity = arrays.slots[1];
   float* __restrict next_weights = arrays.next_weights;

@@ -6,7 +6,8 @@
 namespace selari {
 namespace SELARI_ISA_NAMESPACE {
 
-double SumOfSquares(float clip_value, const float* grad, std::int64_t n) {
+double SumOfSquares(float clip_value, const UnalignedFloat* grad,
+                    std::int64_t n) {
   double lanes[kSumLanes] = {};
   std::int64_t i = 0;
   for (; i + kSumLanes <= n; i += kSumLanes) {
@@ -28,7 +29,7 @@ void ClipAndScale(float clip_value, float scale, float* grad, std::int64_t n) {
   }
 }
 
-bool AllFinite(const float* values, std::int64_t n) {
+bool AllFinite(const UnalignedFloat* values, std::int64_t n) {
   // Without the sign, NaN and infinity are the largest bit patterns: those
   // whose exponent is all ones. An integer maximum may be taken in any order.
   constexpr std::uint32_t kWithoutSign = 0x7fffffffu;

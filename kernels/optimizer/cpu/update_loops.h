@@ -23,9 +23,10 @@ void RmsPropMomentum(const RmsPropTerms& terms, const UpdateArrays& arrays);
 void Adam(const AdamTerms& terms, const UpdateArrays& arrays);
 void Lamb(const LambTerms& terms, const UpdateArrays& arrays);
 void LambSums(const LambTerms& terms, const UpdateArrays& arrays, double* sums);
-double SumOfSquares(float clip_value, const float* grad, std::int64_t n);
+double SumOfSquares(float clip_value, const UnalignedFloat* grad,
+                    std::int64_t n);
 void ClipAndScale(float clip_value, float scale, float* grad, std::int64_t n);
-bool AllFinite(const float* values, std::int64_t n);
+bool AllFinite(const UnalignedFloat* values, std::int64_t n);
 
 // NaN stays NaN: both comparisons are then false.
 inline float Clip(float value, float limit) {
