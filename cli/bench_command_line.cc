@@ -131,6 +131,17 @@ class BenchBuilder {
         ->capture_default_str()
         ->check(Between(1, 4096));
     command
+        ->add_option("--streams", commands_->wire.streams,
+                     "Streams to the server; 0: as in training")
+        ->capture_default_str()
+        ->check(Between(0, 64));
+    command
+        ->add_option("--frame-kib", commands_->wire.frame_kib,
+                     "Size of the messages that are pushed, in units of 2^10 "
+                     "bytes; 0: as in training")
+        ->capture_default_str()
+        ->check(Between(0, 4000));
+    command
         ->add_option("--steps", commands_->wire.steps,
                      "Single steps of a model of 10 kB; 0: none")
         ->capture_default_str()

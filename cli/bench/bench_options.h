@@ -16,6 +16,8 @@ struct BenchWireCommand {
   std::string optimizer = "sgd";  // or "adam"
   int32_t workers = 1;
   int32_t shards = 16;
+  int32_t streams = 0;    // to the server; 0: as in training
+  int64_t frame_kib = 0;  // of one message, units of 2^10; 0: as in training
   int32_t repeats = 5;
   int32_t steps = 2000;  // of the small model
   bool json = false;

@@ -17,9 +17,9 @@ class SelariWay final : public WireWay {
         gradients_(std::move(gradients)),
         expected_(session->shape(), session->job()) {}
 
-  absl::Status Connect() {
+  absl::Status Connect(const WireTransport& transport) {
     for (int32_t worker = 0; worker < workers(); ++worker) {
-      SELARI_ASSIGN_OR_RETURN(auto client, session_.Connect(worker));
+      SELARI_ASSIGN_OR_RETURN(auto client, session_.Connect(worker, transport));
       clients_.push_back(std::move(client));
     }
     return absl::OkStatus();
@@ -122,9 +122,10 @@ class SelariWay final : public WireWay {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WireWay>> MakeSelariWay(
-    WireSession* session, std::vector<RawClient::Tensors> gradients) {
+    WireSession* session, std::vector<RawClient::Tensors> gradients,
+    const WireTransport& transport) {
   auto way = std::make_unique<SelariWay>(session, std::move(gradients));
-  SELARI_RETURN_IF_ERROR(way->Connect());
+  SELARI_RETURN_IF_ERROR(way->Connect(transport));
   return std::unique_ptr<WireWay>(std::move(way));
 }
 

@@ -80,7 +80,8 @@ class WireBenchmark {
 
   absl::Status AddSelari(WireSession* session) {
     Tell("memory");
-    SELARI_ASSIGN_OR_RETURN(auto way, MakeSelariWay(session, gradients_));
+    SELARI_ASSIGN_OR_RETURN(
+        auto way, MakeSelariWay(session, gradients_, options_.transport));
     for (const WireKind kind : kWireKinds) {
       SELARI_RETURN_IF_ERROR(way->Run(kind).status());
       SELARI_RETURN_IF_ERROR(Check(way.get()));

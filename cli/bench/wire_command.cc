@@ -35,6 +35,8 @@ WireOptions OptionsOf(const BenchWireCommand& command) {
   options.shape.shards = command.shards;
   options.shape.optimizer =
       command.optimizer == "adam" ? WireOptimizer::kAdam : WireOptimizer::kSgd;
+  options.transport.streams = command.streams;
+  options.transport.frame_bytes = command.frame_kib << 10;
   options.repeats = command.repeats;
   options.steps = command.steps;
   return options;

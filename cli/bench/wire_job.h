@@ -31,6 +31,12 @@ struct WireShape {
   int64_t slots() const { return optimizer == WireOptimizer::kAdam ? 2 : 0; }
 };
 
+// How a client's bytes travel; 0: as in training.
+struct WireTransport {
+  int32_t streams = 0;      // to the server
+  int64_t frame_bytes = 0;  // of one message, about
+};
+
 // 16 MiB: a model of 256 MiB has 16 tensors, the last may be smaller.
 constexpr int64_t kWireTensorFloats = int64_t{4} << 20;
 

@@ -201,6 +201,8 @@ std::string WireReportJson(const WireReport& report) {
                         {"workers", shape.workers},
                         {"shards", shape.shards},
                         {"repeats", report.options.repeats},
+                        {"streams", report.options.transport.streams},
+                        {"frame_bytes", report.options.transport.frame_bytes},
                         {"peer", report.peer},
                         {"own_peer", report.own_peer},
                         {"version", kVersion}};

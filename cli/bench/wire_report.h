@@ -18,6 +18,7 @@ namespace selari {
 
 struct WireOptions {
   WireShape shape;
+  WireTransport transport;
   int32_t repeats = 5;         // of every way, after one round to warm up, > 0
   int32_t steps = 2000;        // of the small model, >= 0; 0: not measured
   int64_t step_floats = 2500;  // of the small model, > 0

@@ -106,9 +106,15 @@ absl::Status WireSession::Close() {
 }
 
 absl::StatusOr<std::unique_ptr<ParameterClient>> WireSession::Connect(
-    int32_t worker) {
+    int32_t worker, const WireTransport& wire) {
   GrpcTransportOptions transport_options;
   transport_options.give_up_ms = kGiveUpMs;
+  if (wire.streams > 0) {
+    transport_options.streams_per_server = wire.streams;
+  }
+  if (wire.frame_bytes > 0) {
+    transport_options.frame_bytes_max = wire.frame_bytes;
+  }
   SELARI_ASSIGN_OR_RETURN(
       auto transport,
       MakeGrpcTransport(job_->resolved, map_, {worker, NewIncarnation()},

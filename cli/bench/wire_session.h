@@ -41,8 +41,9 @@ class WireSession {
   // thread.
   void Abort() { control_.Shutdown(); }
 
-  // A worker's client over GrpcTransport, each on a connection of its own.
-  absl::StatusOr<std::unique_ptr<ParameterClient>> Connect(int32_t worker);
+  // A worker's client over GrpcTransport, each on connections of its own.
+  absl::StatusOr<std::unique_ptr<ParameterClient>> Connect(
+      int32_t worker, const WireTransport& transport = {});
 
   // A raw TCP connection that has joined as this worker.
   absl::StatusOr<Socket> JoinRaw(int32_t worker);

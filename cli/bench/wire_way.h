@@ -53,7 +53,8 @@ class WireWay {
 
 // Push and pull through ParameterClient and GrpcTransport.
 absl::StatusOr<std::unique_ptr<WireWay>> MakeSelariWay(
-    WireSession* session, std::vector<RawClient::Tensors> gradients);
+    WireSession* session, std::vector<RawClient::Tensors> gradients,
+    const WireTransport& transport = {});
 
 // Raw TCP in several manners over the same connections; the faster one is the
 // yardstick. Blocks that fit the caches of one core, or larger ones with fewer

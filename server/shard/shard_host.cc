@@ -13,6 +13,7 @@
 #include "common/mutex.h"
 #include "common/status.h"
 #include "server/shard/admission.h"
+#include "server/shard/capture_gatherer.h"
 #include "server/shard/hosted_shard.h"
 #include "server/shard/shard_runner.h"
 
@@ -45,46 +46,6 @@ class Countdown {
   Mutex mu_;
   CondVar zero_;
   size_t count_ ABSL_GUARDED_BY(mu_);
-};
-
-// Gathers the snapshots of several shards; calls back once.
-class CaptureGatherer {
- public:
-  CaptureGatherer(size_t count, ShardHost::CaptureCallback done)
-      : missing_(count), done_(std::move(done)) {}
-  // Reached early when a host ends before a shard has even begun.
-  ~CaptureGatherer() { Add(absl::CancelledError("the host was closed")); }
-
-  void Add(absl::StatusOr<ShardSnapshot> snapshot) {
-    absl::StatusOr<std::vector<ShardSnapshot>> result;
-    {
-      MutexLock lock(&mu_);
-      if (missing_ == 0) {
-        return;
-      }
-      if (snapshot.ok()) {
-        snapshots_.push_back(*std::move(snapshot));
-        if (--missing_ > 0) {
-          return;
-        }
-        std::sort(snapshots_.begin(), snapshots_.end(),
-                  [](const ShardSnapshot& a, const ShardSnapshot& b) {
-                    return a.shard < b.shard;
-                  });
-        result = std::move(snapshots_);
-      } else {
-        missing_ = 0;
-        result = snapshot.status();
-      }
-    }
-    done_(std::move(result));
-  }
-
- private:
-  Mutex mu_;
-  size_t missing_ ABSL_GUARDED_BY(mu_);
-  std::vector<ShardSnapshot> snapshots_ ABSL_GUARDED_BY(mu_);
-  const ShardHost::CaptureCallback done_;
 };
 
 // Which shards are here. Replaced as a whole; readers take no lock.

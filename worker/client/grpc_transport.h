@@ -30,7 +30,7 @@ class ChannelCredentials;
 namespace selari {
 
 // Measured best on two cores and loopback; see docs/PERFORMANCE.md.
-constexpr int32_t kStreamsPerServer = 2;
+constexpr int32_t kStreamsPerServer = 4;
 
 struct GrpcTransportOptions {
   // Calls to each server, >= 1; at most one for each of its shards.
