@@ -1,5 +1,6 @@
 #include "common/wire.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -338,6 +339,35 @@ TEST(WireTest, ReadsWhatProtobufReads) {
                 0);
     }
   }
+}
+
+// No tensor byte is copied on arrival.
+TEST(WireTest, ReceivedTensorsLieInTheSlices) {
+  std::deque<ShardRequest> queue = {
+      ChunkPush{7, 41, {2, 3}, 9, MakeFloats(5000, 0.5f)}};
+  const std::string bytes = Bytes(EncodeRequests(kFrameBytesMax, &queue).bytes);
+  std::vector<grpc::Slice> slices;
+  for (size_t begin = 0; begin < bytes.size(); begin += 3001) {
+    slices.emplace_back(bytes.data() + begin,
+                        std::min<size_t>(3001, bytes.size() - begin),
+                        grpc::Slice::STATIC_SLICE);
+  }
+
+  const auto frame =
+      DecodeRequests(grpc::ByteBuffer(slices.data(), slices.size()));
+
+  ASSERT_TRUE(frame.ok()) << frame.status();
+  const FloatSlice& gradient =
+      std::get<ChunkPush>(frame->requests.at(0)).gradient;
+  ASSERT_GT(gradient.pieces().size(), 5u);
+  const char* next = gradient.pieces()[0].data;
+  int64_t begin = 0;
+  for (const FloatSlice::Piece& piece : gradient.pieces()) {
+    EXPECT_EQ(piece.data, next);  // all in `bytes`, one behind the other
+    next = piece.data + (piece.end_byte - begin);
+    begin = piece.end_byte;
+  }
+  EXPECT_EQ(next, bytes.data() + bytes.size());
 }
 
 // Fields of one push in two parts and in any order: protobuf merges them.
