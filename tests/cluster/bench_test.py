@@ -221,7 +221,7 @@ class StepTest(unittest.TestCase):
 
     def test_bad_input(self):
         for arguments, code, part in [
-                (["nowhere.textproto"], 1, "nowhere.textproto"),
+                (["nowhere.textproto"], 2, "nowhere.textproto"),
                 ([self.job, "--steps", 3], 2, "--repeats"),
                 ([self.job, "--set", "training.batch_size=-1"], 2, "-1")]:
             with self.subTest(str(arguments)):
