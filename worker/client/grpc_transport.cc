@@ -211,13 +211,11 @@ int64_t GrpcTransport::Look(int64_t now_ms) {
     if (away_since_ms == kNever) {
       all_up_ = true;
       changed_.NotifyAll();
+      next_report_ms_ = 0;
+      return next_ms;
     }
     gives_up_ms =
         starting ? start_deadline_ms_ : away_since_ms + options_.give_up_ms;
-  }
-  if (away_since_ms == kNever) {
-    next_report_ms_ = 0;
-    return next_ms;
   }
   if (now_ms >= gives_up_ms) {
     Fail(absl::UnavailableError(Missing(now_ms, gives_up_ms)));
