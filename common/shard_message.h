@@ -56,6 +56,12 @@ struct ReductionTotals {
 
 using ShardRequest = std::variant<ChunkPush, ChunkPull, ReductionTotals>;
 
+// What a request weighs in queues and windows, in bytes: 0 but for a push.
+inline int64_t GradientBytes(const ShardRequest& request) {
+  const auto* push = std::get_if<ChunkPush>(&request);
+  return push == nullptr ? 0 : push->gradient.size_bytes();
+}
+
 // A push is applied, now or (repeated) earlier.
 struct PushAck {
   int32_t chunk = 0;

@@ -21,11 +21,10 @@ int64_t CountAnswerable(const std::vector<ShardRequest>& requests) {
   return count;
 }
 
-int64_t GradientBytes(const std::vector<ShardRequest>& requests) {
+int64_t SumOfGradientBytes(const std::vector<ShardRequest>& requests) {
   int64_t bytes = 0;
   for (const ShardRequest& request : requests) {
-    const auto* push = std::get_if<ChunkPush>(&request);
-    bytes += push == nullptr ? 0 : push->gradient.size_bytes();
+    bytes += GradientBytes(request);
   }
   return bytes;
 }
@@ -168,7 +167,7 @@ absl::Status ParameterStream::TakeRequests(RequestFrame frame) {
     MutexLock lock(&mu_);
     Enqueue({frame.refused.begin(), frame.refused.end()});
     unanswered_ += CountAnswerable(frame.requests);
-    incoming_bytes_ += GradientBytes(frame.requests);
+    incoming_bytes_ += SumOfGradientBytes(frame.requests);
     submitting_ = true;
     if (unanswered_ > settings_.unanswered_max) {
       return absl::ResourceExhaustedError(

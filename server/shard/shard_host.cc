@@ -126,11 +126,6 @@ class ThreadedShardHost : public ShardHost {
       ABSL_GUARDED_BY(sessions_mu_);
 };
 
-int64_t GradientBytes(const ShardRequest& request) {
-  const auto* push = std::get_if<ChunkPush>(&request);
-  return push == nullptr ? 0 : push->gradient.size_bytes();
-}
-
 absl::Status ThreadedShardHost::CheckJob(const ShardJob& job) const {
   const std::shared_ptr<const ShardJob> hosted = routing().job;
   if (hosted != nullptr && hosted->resolved.job_id() != job.resolved.job_id()) {

@@ -11,11 +11,6 @@ namespace {
 constexpr size_t kItemsPerDelivery = 64;
 constexpr int64_t kBytesPerDelivery = int64_t{1} << 20;
 
-int64_t GradientBytes(const ShardRequest& request) {
-  const auto* push = std::get_if<ChunkPush>(&request);
-  return push == nullptr ? 0 : push->gradient.size_bytes();
-}
-
 }  // namespace
 
 ShardRunner::ShardRunner() : thread_([this] { Run(); }) {}

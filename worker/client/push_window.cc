@@ -20,9 +20,7 @@ void PushWindow::Open() {
 void PushWindow::CountSent(const std::vector<ShardRequest>& requests) {
   MutexLock lock(&mu_);
   for (const ShardRequest& request : requests) {
-    if (const auto* push = std::get_if<ChunkPush>(&request)) {
-      bytes_ += push->gradient.size_bytes();
-    }
+    bytes_ += GradientBytes(request);
   }
 }
 
