@@ -12,8 +12,7 @@
 // * "called_from_lib:": what these libraries themselves do to memory and file
 //   descriptors (memmove, free, epoll_wait) is not looked at.
 // * "basic_string::_M_mutate", "_M_replace_aux": the same for a string that
-// they
-//   let grow, as gRPC's reflection does. The stack then ends in libstdc++,
+//   grows in them, as in gRPC's reflection. The stack then ends in libstdc++,
 //   which keeps no frame pointers, and does not show who called.
 //
 // Races between our own threads are still found, in the same code too, as soon
