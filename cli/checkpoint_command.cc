@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/find_checkpoint.h"
+#include "cli/path_check.h"
 #include "cli/print_error.h"
 #include "common/grpc_coordinator_client.h"
 #include "common/posix_file_env.h"
@@ -19,11 +20,8 @@ namespace {
 
 absl::Status List(const std::string& output_dir) {
   PosixFileEnv env;
-  SELARI_ASSIGN_OR_RETURN(const bool exists, env.Exists(output_dir));
-  if (!exists) {
-    return absl::NotFoundError(absl::StrCat(
-        output_dir, " does not exist; name a run's output folder"));
-  }
+  SELARI_RETURN_IF_ERROR(
+      CheckFolder(output_dir, output_dir, "name a run's output folder"));
   const std::string dir = CheckpointsDir(output_dir);
   SELARI_ASSIGN_OR_RETURN(const std::vector<CheckpointInfo> checkpoints,
                           ListCheckpoints(env, dir));

@@ -134,9 +134,11 @@ class Builder {
     command
         ->add_option("--steps", job->steps, "Updates in all (training.steps)")
         ->check(Between(1, kNoLimit));
-    command->add_option("--output", job->output,
-                        "Folder for checkpoints, metrics and logs. Default: a "
-                        "new one below selari-output");
+    command
+        ->add_option("--output", job->output,
+                     "Folder for checkpoints, metrics and logs. Default: a "
+                     "new one below selari-output")
+        ->check(PathText());
     command->add_flag("--resume", job->resume,
                       "Go on from the newest checkpoint in --output");
   }
@@ -216,7 +218,8 @@ class Builder {
         ->add_option("--data-folder", worker_.data_folder,
                      "Where relative paths of the job's data start, if that "
                      "is not the folder it is started in")
-        ->capture_default_str();
+        ->capture_default_str()
+        ->check(PathText());
     AddId(command, &worker_.id);
     command
         ->add_option("--threads", worker_.threads,
@@ -238,7 +241,8 @@ class Builder {
         ->add_option("--output", status_.output,
                      "Read what the coordinator left in a run's output folder "
                      "instead of asking it")
-        ->excludes(watch);
+        ->excludes(watch)
+        ->check(PathText());
     command->add_flag("--json", status_.json, "Print JSON");
   }
 
@@ -256,14 +260,16 @@ class Builder {
         AddAction(command, "list",
                   "List the checkpoints of a run, oldest first", Action::kList);
     list->add_option("path", checkpoint_.path, "Output folder of the run")
-        ->required();
+        ->required()
+        ->check(PathText());
     CLI::App* verify = AddAction(command, "verify",
                                  "Read a checkpoint and check every checksum",
                                  Action::kVerify);
     verify
         ->add_option("path", checkpoint_.path,
                      "A checkpoint, or a run for its newest")
-        ->required();
+        ->required()
+        ->check(PathText());
     AddCoordinatorAddress(
         AddAction(command, "save", "Take a checkpoint of a running job",
                   Action::kSave),
@@ -291,7 +297,8 @@ class Builder {
     command
         ->add_option("path", digest_.path,
                      "A checkpoint, or a run for its newest")
-        ->required();
+        ->required()
+        ->check(PathText());
   }
 
   void AddExport() {
@@ -303,13 +310,15 @@ class Builder {
     command
         ->add_option("path", export_.path,
                      "A checkpoint, or a run for its newest")
-        ->required();
+        ->required()
+        ->check(PathText());
     command->add_option("--output", export_.output, "The file to write")
-        ->required();
+        ->required()
+        ->check(PathText());
     command
         ->add_option("--format", export_.format,
                      "safetensors or npz. Default: as the name of the file "
-                     "ends, otherwise safetensors")
+                     "ends")
         ->check(CLI::IsMember({"safetensors", "npz"}));
     command->add_flag("--slots", export_.slots, "Also the optimizer's slots");
   }

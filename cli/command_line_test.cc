@@ -79,6 +79,18 @@ TEST(CommandLineTest, WhatIsUnknownIsNamedAndRefused) {
            {{"status", "--coordinator", "ps-0:http"}, "http"},
            {{"export", "run1", "--output", "x", "--format", "onnx"}, "onnx"},
            {{"checkpoint"}, "subcommand"},
+           {{"train", "job", "--output", ""}, "--output: is empty"},
+           {{"train", "job", "--output="}, "--output"},
+           {{"train", ""}, "job: is empty"},
+           {{"coordinator", "job", "--output", ""}, "--output: is empty"},
+           {{"worker", "--data-folder", ""}, "--data-folder: is empty"},
+           {{"status", "--output", ""}, "--output: is empty"},
+           {{"checkpoint", "list", ""}, "path: is empty"},
+           {{"checkpoint", "verify", ""}, "path: is empty"},
+           {{"digest", ""}, "path: is empty"},
+           {{"export", "", "--output", "x.npz"}, "path: is empty"},
+           {{"export", "run1", "--output", ""}, "--output: is empty"},
+           {{"bench", "step", ""}, "job: is empty"},
        }) {
     const Command command = Parse(c.arguments);
     const auto* exit = std::get_if<ExitNow>(&command);

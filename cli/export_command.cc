@@ -11,7 +11,9 @@
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/find_checkpoint.h"
+#include "cli/path_check.h"
 #include "cli/print_error.h"
+#include "common/file_env.h"
 #include "common/human.h"
 #include "common/posix_file_env.h"
 #include "common/status.h"
@@ -32,13 +34,17 @@ absl::Status CheckOutput(const std::string& path) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--output ", path, " is no regular file; name a file to be written"));
   }
-  return absl::OkStatus();
+  const std::string folder(DirName(path));
+  return CheckFolder(
+      absl::StrCat("the folder of --output ", path, ", ", folder, ","), folder,
+      "name a file in a folder that is there");
 }
 
 constexpr absl::string_view kSafetensors = "safetensors";
 constexpr absl::string_view kNpz = "npz";
 
-// From the file's name unless the user says it; both must agree.
+// From the file's name unless the user says it; both must agree. A name that
+// ends otherwise is more likely a slip than a wish for safetensors.
 absl::StatusOr<ExportFormat> FormatOf(const ExportCommand& command) {
   absl::string_view named;
   for (const absl::string_view format : {kSafetensors, kNpz}) {
@@ -47,6 +53,11 @@ absl::StatusOr<ExportFormat> FormatOf(const ExportCommand& command) {
     }
   }
   const absl::string_view asked = command.format;
+  if (asked.empty() && named.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--output ", command.output, " ends neither in .", kSafetensors,
+        " nor in .", kNpz, "; let it end so, or say it with --format"));
+  }
   if (!asked.empty() && !named.empty() && asked != named) {
     return absl::InvalidArgumentError(
         absl::StrCat("--format ", asked, " does not fit --output ",

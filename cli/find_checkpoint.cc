@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "cli/path_check.h"
 #include "cli/print_error.h"
 #include "common/status.h"
 #include "server/checkpoint/checkpoint_list.h"
@@ -12,11 +13,8 @@
 namespace selari {
 
 absl::Status CheckIsRunOrCheckpoint(FileEnv& env, const std::string& path) {
-  SELARI_ASSIGN_OR_RETURN(const bool exists, env.Exists(path));
-  if (!exists) {
-    return absl::NotFoundError(absl::StrCat(
-        path, " does not exist; name a checkpoint or a run's output folder"));
-  }
+  SELARI_RETURN_IF_ERROR(
+      CheckFolder(path, path, "name a checkpoint or a run's output folder"));
   SELARI_ASSIGN_OR_RETURN(const std::vector<CheckpointInfo> inside,
                           ListCheckpoints(env, path));
   if (!inside.empty()) {

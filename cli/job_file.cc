@@ -1,9 +1,6 @@
 #include "cli/job_file.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <limits>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -28,7 +25,7 @@ using google::protobuf::Reflection;
 using google::protobuf::TextFormat;
 
 // Keeps a wrong path from filling the memory.
-constexpr size_t kJobBytesMax = size_t{1} << 22;
+constexpr int64_t kJobBytesMax = int64_t{1} << 22;
 
 // Keeps the first error; later ones tend to follow from it.
 class FirstError : public google::protobuf::io::ErrorCollector {
@@ -222,29 +219,17 @@ absl::StatusOr<v1::Job> ParseJob(const std::string& text,
   return job;
 }
 
-absl::StatusOr<v1::Job> LoadJobFile(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) {
-    const int error = errno;
-    const std::string message = absl::StrCat("cannot read the job file ", path,
-                                             ": ", std::strerror(error));
-    return error == EACCES ? absl::PermissionDeniedError(message)
-                           : absl::NotFoundError(message);
+absl::StatusOr<v1::Job> LoadJobFile(FileEnv& env, absl::string_view path) {
+  absl::StatusOr<std::string> text = ReadFile(env, path, kJobBytesMax);
+  if (absl::IsResourceExhausted(text.status())) {
+    return absl::InvalidArgumentError(text.status().message());
   }
-  // A pipe is welcome, so there is no size to look at first.
-  std::string text(kJobBytesMax + 1, '\0');
-  file.read(&text[0], static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<size_t>(file.gcount()));
-  if (text.empty()) {
+  SELARI_RETURN_IF_ERROR(Annotate(text.status(), "the job file"));
+  if (text->empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("the job file ", path, " is empty or a folder"));
+        absl::StrCat("the job file ", path, " is empty"));
   }
-  if (text.size() > kJobBytesMax) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the job file ", path, " is longer than ", kJobBytesMax,
-                     " bytes; is it a job file?"));
-  }
-  return ParseJob(text, path);
+  return ParseJob(*text, path);
 }
 
 absl::Status SetJobField(absl::string_view assignment, v1::Job* job) {

@@ -10,14 +10,14 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "common/file_env.h"
 #include "selari/v1/job.pb.h"
 
 namespace selari {
 
-// Parses the file. NOT_FOUND or PERMISSION_DENIED with the path;
-// INVALID_ARGUMENT with "path:line:column: what is wrong".
-absl::StatusOr<v1::Job> LoadJobFile(const std::string& path);
+// Parses the file. Errors of FileEnv; INVALID_ARGUMENT also when it is empty or
+// longer than any job, and with "path:line:column: what is wrong".
+absl::StatusOr<v1::Job> LoadJobFile(FileEnv& env, absl::string_view path);
 
 // Parses text; `name` stands for the path in messages.
 absl::StatusOr<v1::Job> ParseJob(const std::string& text,

@@ -10,6 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/follow_run.h"
 #include "cli/local_coordinator_client.h"
+#include "cli/path_check.h"
 #include "cli/prepare_run.h"
 #include "cli/print_error.h"
 #include "cli/resume_command.h"
@@ -76,6 +77,9 @@ absl::Status Coordinate(const CoordinatorCommand& command, Signals* signals,
 }
 
 absl::Status Work(const WorkerCommand& command, Signals* signals) {
+  SELARI_RETURN_IF_ERROR(
+      CheckFolder(absl::StrCat("--data-folder ", command.data_folder),
+                  command.data_folder, "name the folder of the job's data"));
   // Absolute, so that messages name a file that can be found.
   const std::string data_folder = AbsolutePath(command.data_folder);
   const auto coordinator = MakeGrpcCoordinatorClient({command.coordinator});

@@ -22,6 +22,14 @@ CLI::Validator Between(int64_t least, int64_t most) {
       "");
 }
 
+CLI::Validator PathText() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return std::string(text.empty() ? "is empty; name a path" : "");
+      },
+      "");
+}
+
 CLI::Validator HostAndPort() {
   return CLI::Validator(
       [](std::string& text) {
@@ -33,7 +41,8 @@ CLI::Validator HostAndPort() {
 void AddJobFile(CLI::App* command, std::string* job_file) {
   command
       ->add_option("job", *job_file, "Job file: a text proto of selari.v1.Job")
-      ->required();
+      ->required()
+      ->check(PathText());
 }
 
 void AddAssignments(CLI::App* command, std::vector<std::string>* fields) {

@@ -23,6 +23,8 @@ constexpr int64_t kNoLimit = int64_t{1} << 62;
 // A whole number in [least, most]: CLI11's own range check takes fractions and
 // names no field.
 CLI::Validator Between(int64_t least, int64_t most);
+// A path: not empty. An empty one is a script's variable that was not set.
+CLI::Validator PathText();
 // host:port, both there.
 CLI::Validator HostAndPort();
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/find_checkpoint.h"
 #include "cli/job_file.h"
+#include "cli/path_check.h"
 #include "cli/resolve_job.h"
 #include "common/job_config.h"
 #include "common/status.h"
@@ -25,8 +26,8 @@ using google::protobuf::util::MessageDifferencer;
 // Runs of one job that may start in one folder within a second.
 constexpr int kSameSecondMax = 1000;
 
-absl::StatusOr<v1::Job> ReadJob(const JobOptions& options) {
-  SELARI_ASSIGN_OR_RETURN(v1::Job job, LoadJobFile(options.job_file));
+absl::StatusOr<v1::Job> ReadJob(FileEnv& env, const JobOptions& options) {
+  SELARI_ASSIGN_OR_RETURN(v1::Job job, LoadJobFile(env, options.job_file));
   for (const std::string& assignment : options.assignments) {
     SELARI_RETURN_IF_ERROR(SetJobField(assignment, &job));
   }
@@ -165,6 +166,9 @@ absl::Status PrepareOutput(FileEnv& env, const JobOptions& options,
                             MakeNewOutputDir(run->job.job().name()));
     return CreateDirsDurably(env, run->output_dir);
   }
+  SELARI_RETURN_IF_ERROR(
+      CheckNewFolder(absl::StrCat("--output ", options.output), options.output,
+                     "name a folder"));
   run->output_dir = AbsolutePath(options.output);
   if (options.resume) {
     return ResumeRun(env, run);
@@ -192,7 +196,7 @@ std::string AbsolutePath(const std::string& path) {
 
 absl::StatusOr<PreparedRun> PrepareJob(FileEnv& env,
                                        const JobOptions& options) {
-  SELARI_ASSIGN_OR_RETURN(const v1::Job job, ReadJob(options));
+  SELARI_ASSIGN_OR_RETURN(const v1::Job job, ReadJob(env, options));
   SELARI_RETURN_IF_ERROR(CheckShape(options, job));
   PreparedRun run;
   run.base_dir = AbsolutePath(std::string(DirName(options.job_file)));

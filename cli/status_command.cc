@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/path_check.h"
 #include "cli/print_error.h"
 #include "cli/watch_job.h"
 #include "common/clock.h"
@@ -144,6 +145,9 @@ absl::Status Watch(const StatusCommand& command, const StopToken& stop,
 
 // What the coordinator left for later.
 absl::Status Read(const StatusCommand& command) {
+  SELARI_RETURN_IF_ERROR(CheckFolder(absl::StrCat("--output ", command.output),
+                                     command.output,
+                                     "name a run's output folder"));
   PosixFileEnv env;
   const std::string folder = JoinPath(command.output, "coordinator");
   SELARI_ASSIGN_OR_RETURN(

@@ -55,7 +55,12 @@ Advice AdviceFor(int error) {
       return {absl::StatusCode::kDataLoss, "check the disk"};
     case EISDIR:
     case ENOTDIR:
-      return {absl::StatusCode::kFailedPrecondition, "check the path"};
+    case ELOOP:
+      return {absl::StatusCode::kInvalidArgument, "check the path"};
+    case ENXIO:  // A socket, or a pipe that nobody reads.
+      return {absl::StatusCode::kInvalidArgument, "name a regular file"};
+    case ENAMETOOLONG:
+      return {absl::StatusCode::kInvalidArgument, "choose a shorter name"};
     default:
       return {absl::StatusCode::kUnknown, "check the path and the disk"};
   }

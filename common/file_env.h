@@ -12,7 +12,9 @@
 //   PERMISSION_DENIED    permissions, or a read-only file system
 //   RESOURCE_EXHAUSTED   disk or quota full, too many open files
 //   DATA_LOSS            input/output error, or a file that ends too early
-//   FAILED_PRECONDITION  a folder where a file should be, or the reverse
+//   INVALID_ARGUMENT     a path that cannot be meant: a folder where a file
+//                        should be or the reverse, a pipe, a device, a name
+//                        that is too long
 //   UNKNOWN              anything else
 
 #ifndef SELARI_COMMON_FILE_ENV_H_

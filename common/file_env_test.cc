@@ -2,6 +2,9 @@
 
 #include "common/file_env.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstdint>
 #include <memory>
@@ -78,7 +81,7 @@ TEST_P(FileEnvTest, MissingFileIsNotFoundAndNamed) {
 TEST_P(FileEnvTest, FolderIsNoFileAndFileIsNoFolder) {
   ASSERT_TRUE(env_->CreateDirs(Path("dir")).ok());
   Write("file", "x");
-  const auto code = absl::StatusCode::kFailedPrecondition;
+  const auto code = absl::StatusCode::kInvalidArgument;
   EXPECT_EQ(env_->OpenForRead(Path("dir")).status().code(), code);
   EXPECT_EQ(env_->OpenForWrite(Path("dir")).status().code(), code);
   EXPECT_EQ(env_->List(Path("file")).status().code(), code);
@@ -176,7 +179,31 @@ TEST(FileErrorTest, CodeTellsWhatToDo) {
   EXPECT_TRUE(absl::IsPermissionDenied(FileError("open", "/x", EROFS)));
   EXPECT_TRUE(absl::IsResourceExhausted(FileError("open", "/x", EMFILE)));
   EXPECT_TRUE(absl::IsDataLoss(FileError("sync", "/x", EIO)));
+  EXPECT_TRUE(absl::IsInvalidArgument(FileError("open", "/x", ENAMETOOLONG)));
   EXPECT_TRUE(absl::IsUnknown(FileError("sync", "/x", EDOM)));
+}
+
+// A pipe would block for ever, a device may never end.
+TEST(PosixFileEnvTest, OnlyRegularFilesAreOpened) {
+  PosixFileEnv env;
+  const std::string pipe = JoinPath(testing::TempDir(), "pipe");
+  ::unlink(pipe.c_str());
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  struct Case {
+    std::string path;
+    absl::string_view kind;
+  };
+  for (const Case& c :
+       {Case{pipe, "it is a pipe"}, Case{"/dev/null", "it is a device"}}) {
+    for (const absl::Status& status :
+         {env.OpenForRead(c.path).status(), env.Map(c.path).status()}) {
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+      EXPECT_TRUE(absl::StrContains(status.message(), c.path)) << status;
+      EXPECT_TRUE(absl::StrContains(status.message(), c.kind)) << status;
+    }
+    EXPECT_TRUE(absl::IsInvalidArgument(env.OpenForWrite(c.path).status()));
+    EXPECT_TRUE(absl::IsInvalidArgument(env.OpenForAppend(c.path).status()));
+  }
 }
 
 TEST(PathTest, JoinsAndSplits) {

@@ -71,20 +71,27 @@ absl::StatusOr<Descriptor> Open(absl::string_view action,
   return descriptor;
 }
 
-// The size of an open regular file.
-absl::StatusOr<int64_t> RegularSize(const Descriptor& descriptor,
+// What a file that is neither regular nor a folder is called.
+absl::string_view KindName(mode_t mode) {
+  return S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
+// The size of an open file, which must be a regular one: a pipe or a device
+// would block, or never end. `action` as for FileError.
+absl::StatusOr<int64_t> RegularSize(absl::string_view action,
+                                    const Descriptor& descriptor,
                                     absl::string_view path) {
   struct stat info;
   if (::fstat(descriptor.get(), &info) != 0) {
     return FileError("look at", path, errno);
   }
   if (S_ISDIR(info.st_mode)) {
-    return FileError("read", path, EISDIR);
+    return FileError(action, path, EISDIR);
   }
   if (!S_ISREG(info.st_mode)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("cannot read \"", path,
-                     "\": it is no regular file; copy it to a file first"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot ", action, " \"", path, "\": it is ",
+                     KindName(info.st_mode), "; name a regular file"));
   }
   return static_cast<int64_t>(info.st_size);
 }
@@ -189,9 +196,12 @@ class PosixWritableFile final : public WritableFile {
 
 absl::StatusOr<std::unique_ptr<WritableFile>> OpenWritable(
     absl::string_view path, int flags) {
+  constexpr absl::string_view kAction = "open for writing";
+  // O_NONBLOCK as in OpenForRead.
   SELARI_ASSIGN_OR_RETURN(
       Descriptor descriptor,
-      Open("open for writing", path, O_WRONLY | O_CREAT | flags));
+      Open(kAction, path, O_WRONLY | O_CREAT | O_NONBLOCK | flags));
+  SELARI_RETURN_IF_ERROR(RegularSize(kAction, descriptor, path).status());
   return std::make_unique<PosixWritableFile>(path, std::move(descriptor));
 }
 
@@ -228,7 +238,8 @@ absl::StatusOr<std::unique_ptr<ReadableFile>> PosixFileEnv::OpenForRead(
   // file ignores it.
   SELARI_ASSIGN_OR_RETURN(Descriptor descriptor,
                           Open("open", path, O_RDONLY | O_NONBLOCK));
-  SELARI_ASSIGN_OR_RETURN(const int64_t size, RegularSize(descriptor, path));
+  SELARI_ASSIGN_OR_RETURN(const int64_t size,
+                          RegularSize("read", descriptor, path));
   return std::make_unique<PosixReadableFile>(path, std::move(descriptor), size);
 }
 
@@ -236,7 +247,8 @@ absl::StatusOr<std::unique_ptr<MappedFile>> PosixFileEnv::Map(
     absl::string_view path) {
   SELARI_ASSIGN_OR_RETURN(Descriptor descriptor,
                           Open("open", path, O_RDONLY | O_NONBLOCK));
-  SELARI_ASSIGN_OR_RETURN(const int64_t size, RegularSize(descriptor, path));
+  SELARI_ASSIGN_OR_RETURN(const int64_t size,
+                          RegularSize("read", descriptor, path));
   if (size == 0) {  // mmap refuses an empty range.
     return std::make_unique<PosixMappedFile>(nullptr, 0);
   }

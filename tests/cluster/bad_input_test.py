@@ -36,6 +36,16 @@ class BadInputTest(unittest.TestCase):
         self.refused(["nowhere.textproto", "No such file"],
                      job="nowhere.textproto")
 
+    def test_job_file_that_is_no_regular_file(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        (self.folder / "empty").write_text("")
+        for path, reason in [(pipe, "a pipe"), ("/dev/null", "a device"),
+                             (self.folder, "a directory"),
+                             (self.folder / "empty", "is empty")]:
+            with self.subTest(reason):
+                self.refused([str(path), reason], job=path)
+
     def test_job_file_with_an_unknown_field(self):
         self.job.write_text(self.job.read_text() + "sede: 1\n")
         self.refused(["job.textproto:", "sede"])
@@ -85,6 +95,14 @@ class BadInputTest(unittest.TestCase):
     def test_data_that_is_missing(self):
         (self.folder / "images.idx").unlink()
         self.refused(["images.idx"])
+
+    def test_data_that_is_no_regular_file(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        for path, reason in [(pipe, "a pipe"), (self.folder, "a directory")]:
+            with self.subTest(reason):
+                self.refused([str(path), reason], "--set",
+                             f"data.train.idx.features={path}")
 
     def test_truncated_data(self):
         path = self.folder / "images.idx"
@@ -137,6 +155,41 @@ class BadInputTest(unittest.TestCase):
 
     # The output folder.
 
+    def test_output_that_can_be_no_folder(self):
+        (self.folder / "file").write_text("")
+        for output, reason in [
+                (self.folder / "file", "is a file"),
+                (self.folder / "file" / "below", "lies below"),
+                (self.folder / ("x" * 300), "too long"),
+                ("/dev/null", "is no folder")]:
+            with self.subTest(reason):
+                result = harness.run("train", self.job, "--centralised",
+                                     "--output", output)
+                self.assertEqual(result.code, 2, str(result))
+                self.assertIn(f"--output {output}", result.stderr)
+                self.assertIn(reason, result.stderr)
+                # Named as it was typed.
+                self.assertNotIn("checkpoints", result.stderr)
+
+    def test_what_is_no_run_is_told_by_every_command(self):
+        for command in [["digest"], ["checkpoint", "list"],
+                        ["checkpoint", "verify"], ["status", "--output"],
+                        ["export", "--output", self.folder / "x.npz"]]:
+            for path, reason in [(self.job, f"{self.job} is a file"),
+                                 ("nowhere", "nowhere does not exist")]:
+                with self.subTest(f"{command} {reason}"):
+                    result = harness.run(*command, path)
+                    self.assertEqual(result.code, 2, str(result))
+                    self.assertIn(reason, result.stderr)
+
+    def test_export_into_a_folder_that_is_not_there(self):
+        harness.train(self.job, self.folder / "out", "--centralised")
+        path = self.folder / "nowhere" / "x.npz"
+        result = harness.run("export", self.folder / "out", "--output", path)
+        self.assertEqual(result.code, 2, str(result))
+        self.assertIn(f"--output {path}", result.stderr)
+        self.assertNotIn(".tmp", result.stderr)
+
     def test_output_that_holds_another_run(self):
         harness.train(self.job, self.folder / "out", "--centralised")
         self.refused(["out", "step 24", "--resume"])
@@ -170,7 +223,7 @@ class BadInputTest(unittest.TestCase):
         if os.geteuid() == 0:
             # root may write anywhere: a file in the way refuses root too.
             (self.folder / "out").write_text("")
-            self.refused(["out"], code=1)
+            self.refused(["out is a file"])
         else:
             self.folder.chmod(0o500)
             self.refused(["out", "ermission"], code=1)
@@ -206,6 +259,16 @@ class BadInputTest(unittest.TestCase):
         self.assertEqual(result.code, 2, str(result))
         self.assertIn("does not fit", result.stderr)
         self.assertFalse((self.folder / "y.npz").exists())
+        for name in ["z.foo", "z"]:
+            path = self.folder / name
+            result = harness.run("export", self.folder / "out", "--output",
+                                 path)
+            self.assertEqual(result.code, 2, str(result))
+            self.assertIn(".safetensors nor in .npz", result.stderr)
+            self.assertFalse(path.exists())
+        result = harness.run("export", self.folder / "out", "--output",
+                             self.folder / "z.foo", "--format", "npz")
+        self.assertEqual(result.code, 0, str(result))
 
     def test_a_damaged_checkpoint_is_passed_over_or_refused(self):
         output = self.folder / "out"
@@ -311,6 +374,14 @@ class BadInputTest(unittest.TestCase):
                            "the name of who is missing", seconds=8)
         worker.terminate()
         self.assertEqual(worker.wait(20), 0, log.read_text())
+
+    def test_a_worker_looks_for_its_data_folder_at_once(self):
+        for folder, reason in [("nowhere", "does not exist"),
+                               (self.job, "is a file")]:
+            result = harness.run("worker", "--data-folder", folder)
+            self.assertEqual(result.code, 2, str(result))
+            self.assertIn(f"--data-folder {folder} {reason}", result.stderr)
+            self.assertNotIn("waits", result.stderr)
 
     def test_a_worker_that_lacks_the_data_says_where_it_looked(self):
         address = f"127.0.0.1:{harness.free_port()}"
