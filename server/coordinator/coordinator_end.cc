@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/job_reduction.h"
 #include "common/status.h"
 #include "server/coordinator/coordinator.h"
 
@@ -59,6 +60,7 @@ void Coordinator::OnLastCheckpoint(
                                           published->step, " updates")));
     return;
   }
+  progress_.EndAt(published->step, IsSync(options_.job.job()));
   SetState(end_state);
   EndServers();
 }

@@ -68,6 +68,34 @@ TEST_F(CoordinatorEndTest, PeriodicCheckpointThatFailsIsOnlySaid) {
   EXPECT_THAT(Message(), HasSubstr("step 50 failed: server 1: read-only"));
 }
 
+// The stop refused the gradients of the last step that the workers report.
+TEST_F(CoordinatorEndTest, AfterAStopTheStepIsThatOfTheCheckpoint) {
+  StartRunning();
+  const auto report = [this] {
+    for (int32_t id = 0; id < kWorkers; ++id) {
+      v1::ReportProgressRequest report = Report(id);
+      report.set_step(31);
+      ASSERT_TRUE(coordinator_->ReportProgress(report).ok());
+    }
+  };
+  report();
+  coordinator_->StopJob([](const absl::StatusOr<v1::StopJobResponse>&) {});
+  Run();
+  AnswerPauses(30);
+  AnswerSaves();
+  report();
+  Run();
+  const v1::JobStatus status = coordinator_->GetJobStatus();
+  EXPECT_EQ(status.state(), v1::JOB_STATE_STOPPED);
+  EXPECT_EQ(status.step(), 30);
+  EXPECT_EQ(status.checkpoint_step(), 30);
+  EXPECT_EQ(status.members(kServers).step(), 30);
+  v1::JobStatus kept;
+  ASSERT_TRUE(
+      kept.ParseFromString(metadata_->Get(Coordinator::kStatusKey)->bytes));
+  EXPECT_EQ(kept.step(), 30);
+}
+
 TEST_F(CoordinatorEndTest, StopSavesAndIsIdempotent) {
   StartRunning();
   std::vector<absl::StatusOr<v1::StopJobResponse>> stopped;

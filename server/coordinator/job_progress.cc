@@ -43,9 +43,31 @@ void JobProgress::Report(const v1::ReportProgressRequest& report) {
     AddEvaluation(evaluation);
   }
   CloseWindows();
+  CutOff();
+}
+
+void JobProgress::EndAt(int64_t step, bool all_workers_alike) {
+  end_step_ = step;
+  all_workers_alike_ = all_workers_alike;
+  CutOff();
+}
+
+void JobProgress::CutOff() {
+  if (!end_step_.has_value() || !all_workers_alike_) {
+    return;
+  }
+  for (WorkerProgress& worker : workers_) {
+    worker.step = std::min(worker.step, *end_step_);
+  }
+  while (!metrics_.empty() && metrics_.back().step() >= *end_step_) {
+    metrics_.pop_back();
+  }
 }
 
 int64_t JobProgress::step() const {
+  if (end_step_.has_value()) {
+    return *end_step_;
+  }
   int64_t step = workers_.front().step;
   for (const WorkerProgress& worker : workers_) {
     step = std::min(step, worker.step);

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "selari/v1/coordinator_service.pb.h"
@@ -40,10 +41,17 @@ class JobProgress {
   // range.
   void Report(const v1::ReportProgressRequest& report);
 
+  // The job has ended with the weights of `step`, and nothing past it counts:
+  // a worker reports a step when it has sent its gradients, which the stop may
+  // have refused. `all_workers_alike`: no worker was further than the weights,
+  // as in SYNC.
+  void EndAt(int64_t step, bool all_workers_alike);
+
   const WorkerProgress& worker(int32_t worker) const {
     return workers_[worker];
   }
-  // Steps that every worker has done, start_step at least.
+  // Steps that every worker has done, start_step at least; of a job that has
+  // ended, those that its weights have.
   int64_t step() const;
   bool all_finished() const;
 
@@ -64,8 +72,13 @@ class JobProgress {
   void CloseWindows();
   bool FirstWindowIsComplete() const;
   void CloseFirstWindow();
+  // Forgets what is past the end.
+  void CutOff();
 
   std::vector<WorkerProgress> workers_;
+  // Set by EndAt.
+  std::optional<int64_t> end_step_;
+  bool all_workers_alike_ = false;
   // By last step, then by worker: added up in the order of the workers.
   std::map<int64_t, std::map<int32_t, Sums>> open_windows_;
   // Windows up to here are closed.

@@ -120,5 +120,36 @@ TEST(JobProgressTest, OpenWindowsAreBounded) {
   EXPECT_EQ(Describe(progress).metrics_size(), 256);
 }
 
+// The gradients of its last step were refused: the weights do not have it.
+TEST(JobProgressTest, WhatIsPastTheEndDoesNotCount) {
+  JobProgress progress(2, 0);
+  for (const int32_t worker : {0, 1}) {
+    progress.Report(Window(worker, 9, 10, 4, 10));
+    progress.Report(Window(worker, 10, 10, 4, 10));
+  }
+  EXPECT_EQ(Describe(progress).step(), 11);
+  progress.EndAt(10, /*all_workers_alike=*/true);
+  for (const bool reported_again : {false, true}) {
+    const v1::JobStatus status = Describe(progress);
+    EXPECT_EQ(status.step(), 10);
+    EXPECT_EQ(progress.worker(1).step, 10);
+    ASSERT_EQ(status.metrics_size(), 1);
+    EXPECT_EQ(status.metrics(0).step(), 9);
+    if (!reported_again) {
+      progress.Report(Window(0, 11, 10, 4, 10));
+      progress.Report(Window(1, 11, 10, 4, 10));
+    }
+  }
+}
+
+TEST(JobProgressTest, AtTheEndAWorkerMayBeFurtherUnlessAllAreAlike) {
+  JobProgress progress(2, 0);
+  progress.Report(Report(0, 20));
+  progress.Report(Report(1, 14));
+  progress.EndAt(12, /*all_workers_alike=*/false);
+  EXPECT_EQ(Describe(progress).step(), 12);
+  EXPECT_EQ(progress.worker(0).step, 20);
+}
+
 }  // namespace
 }  // namespace selari

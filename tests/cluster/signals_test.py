@@ -41,6 +41,8 @@ class SignalsTest(unittest.TestCase):
         self.assertEqual(result.summary["state"], "stopped")
         self.assertTrue(result.summary["checkpoint"].endswith(
             f"step-{result.summary['steps']:09}"), result.summary)
+        status = harness.run("status", "--output", self.folder / "out")
+        self.assertIn(f"step {result.summary['steps']}/", status.stdout)
         for child in children:
             self.assertFalse(harness.alive(child), child)
         return result.summary
