@@ -1,7 +1,9 @@
 // `selari digest`.
 
 #include <cstdio>
+#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/find_checkpoint.h"
@@ -19,7 +21,10 @@ absl::StatusOr<std::string> Digest(const std::string& path) {
   PosixFileEnv env;
   SELARI_ASSIGN_OR_RETURN(const std::string dir, FindCheckpoint(env, path));
   SELARI_ASSIGN_OR_RETURN(const auto reader, CheckpointReader::Open(env, dir));
-  return StateDigest(*reader);
+  SELARI_ASSIGN_OR_RETURN(std::string digest, StateDigest(*reader));
+  // Not on standard output, which is the digest alone.
+  PrintNote(absl::StrCat("step ", reader->manifest().step(), ", ", dir));
+  return digest;
 }
 
 }  // namespace

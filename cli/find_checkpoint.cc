@@ -11,6 +11,18 @@
 #include "server/checkpoint/checkpoint_path.h"
 
 namespace selari {
+namespace {
+
+// Also one that has lost its manifest: its name says so.
+absl::StatusOr<bool> IsCheckpoint(FileEnv& env, const std::string& path) {
+  SELARI_RETURN_IF_ERROR(CheckIsRunOrCheckpoint(env, path));
+  if (StepOfPath(path).has_value()) {
+    return true;
+  }
+  return env.Exists(JoinPath(path, kManifestFileName));
+}
+
+}  // namespace
 
 absl::Status CheckIsRunOrCheckpoint(FileEnv& env, const std::string& path) {
   SELARI_RETURN_IF_ERROR(
@@ -32,9 +44,13 @@ absl::Status CheckIsRunOrCheckpoint(FileEnv& env, const std::string& path) {
 
 absl::StatusOr<std::string> FindCheckpoint(FileEnv& env,
                                            const std::string& path) {
-  SELARI_RETURN_IF_ERROR(CheckIsRunOrCheckpoint(env, path));
-  SELARI_ASSIGN_OR_RETURN(const bool is_checkpoint,
-                          env.Exists(JoinPath(path, kManifestFileName)));
+  SELARI_ASSIGN_OR_RETURN(const bool is_checkpoint, IsCheckpoint(env, path));
+  return is_checkpoint ? path : FindNewestCheckpoint(env, CheckpointsDir(path));
+}
+
+absl::StatusOr<std::string> FindCheckpointToResume(FileEnv& env,
+                                                   const std::string& path) {
+  SELARI_ASSIGN_OR_RETURN(const bool is_checkpoint, IsCheckpoint(env, path));
   if (is_checkpoint) {
     return path;
   }

@@ -16,11 +16,15 @@ namespace selari {
 // checkpoints.
 absl::Status CheckIsRunOrCheckpoint(FileEnv& env, const std::string& path);
 
-// Blocks: for an output folder, reads its newest checkpoint whole and passes
-// over damaged ones with a note on standard error. NOT_FOUND when there is
-// none, DATA_LOSS when all are damaged.
+// Blocks: for an output folder, reads its newest checkpoint whole. NOT_FOUND
+// when there is none, DATA_LOSS when the newest is damaged.
 absl::StatusOr<std::string> FindCheckpoint(FileEnv& env,
                                            const std::string& path);
+
+// The same for who can go on from an older one, too: damaged ones are passed
+// over, each with a note on standard error. DATA_LOSS when all are damaged.
+absl::StatusOr<std::string> FindCheckpointToResume(FileEnv& env,
+                                                   const std::string& path);
 
 }  // namespace selari
 

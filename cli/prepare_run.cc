@@ -135,7 +135,7 @@ absl::Status CheckSameRun(const v1::ResolvedJob& saved,
 
 absl::Status ResumeRun(FileEnv& env, PreparedRun* run) {
   const absl::StatusOr<std::string> found =
-      FindCheckpoint(env, run->output_dir);
+      FindCheckpointToResume(env, run->output_dir);
   if (absl::IsNotFound(found.status())) {
     return absl::NotFoundError(absl::StrCat(found.status().message(),
                                             "; leave out --resume to start "

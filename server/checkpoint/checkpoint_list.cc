@@ -1,6 +1,7 @@
 #include "server/checkpoint/checkpoint_list.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -35,6 +36,17 @@ void AddProblem(const absl::Status& problem, VerifyReport& report) {
     report.status = problem;
   }
   report.problems.emplace_back(problem.message());
+}
+
+absl::Status NoCheckpoint(absl::string_view checkpoints_dir) {
+  return absl::NotFoundError(
+      absl::StrCat("there is no checkpoint in \"", checkpoints_dir, "\""));
+}
+
+// Reads all of it, unless the list has found a fault already.
+absl::Status FullStatus(FileEnv& env, const CheckpointInfo& info) {
+  return info.status.ok() ? VerifyCheckpoint(env, info.path).status
+                          : info.status;
 }
 
 }  // namespace
@@ -106,28 +118,63 @@ VerifyReport VerifyCheckpoint(FileEnv& env, absl::string_view dir) {
   return report;
 }
 
+absl::StatusOr<std::string> FindNewestCheckpoint(
+    FileEnv& env, absl::string_view checkpoints_dir) {
+  SELARI_ASSIGN_OR_RETURN(const std::vector<CheckpointInfo> checkpoints,
+                          ListCheckpoints(env, checkpoints_dir));
+  if (checkpoints.empty()) {
+    return NoCheckpoint(checkpoints_dir);
+  }
+  const CheckpointInfo& newest = checkpoints.back();
+  const absl::Status status = FullStatus(env, newest);
+  if (status.ok()) {
+    return newest.path;
+  }
+  const auto older =
+      std::find_if(checkpoints.rbegin() + 1, checkpoints.rend(),
+                   [](const CheckpointInfo& info) { return info.status.ok(); });
+  const std::string message =
+      absl::StrCat("the newest checkpoint, of step ", newest.step,
+                   ", cannot be used: ", status.message(),
+                   older == checkpoints.rend()
+                       ? "; there is no older one"
+                       : absl::StrCat("; to use that of step ", older->step,
+                                      ", name ", older->path));
+  // Whatever is in the place of a checkpoint and is none is damage.
+  const bool damage =
+      absl::IsNotFound(status) || absl::IsInvalidArgument(status);
+  return absl::Status(damage ? absl::StatusCode::kDataLoss : status.code(),
+                      message);
+}
+
 absl::StatusOr<LatestCheckpoint> FindLatestCheckpoint(
     FileEnv& env, absl::string_view checkpoints_dir) {
   SELARI_ASSIGN_OR_RETURN(const std::vector<CheckpointInfo> checkpoints,
                           ListCheckpoints(env, checkpoints_dir));
-  LatestCheckpoint latest;
-  for (auto it = checkpoints.rbegin(); it != checkpoints.rend(); ++it) {
-    const absl::Status status =
-        it->status.ok() ? VerifyCheckpoint(env, it->path).status : it->status;
-    if (status.ok()) {
-      latest.path = it->path;
-      latest.step = it->step;
-      return latest;
-    }
-    latest.skipped.emplace_back(status.message());
+  if (checkpoints.empty()) {
+    return NoCheckpoint(checkpoints_dir);
   }
-  if (latest.skipped.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("there is no checkpoint in \"", checkpoints_dir, "\""));
+  LatestCheckpoint latest;
+  std::vector<absl::Status> damages;
+  for (auto it = checkpoints.rbegin(); it != checkpoints.rend(); ++it) {
+    absl::Status status = FullStatus(env, *it);
+    if (!status.ok()) {
+      damages.push_back(std::move(status));
+      continue;
+    }
+    latest.path = it->path;
+    latest.step = it->step;
+    for (std::size_t i = 0; i < damages.size(); ++i) {
+      latest.skipped.push_back(absl::StrCat(
+          "goes on from step ", latest.step, ", not from step ",
+          checkpoints[checkpoints.size() - 1 - i].step,
+          ", whose checkpoint cannot be used: ", damages[i].message()));
+    }
+    return latest;
   }
   return absl::DataLossError(absl::StrCat(
-      "none of the ", latest.skipped.size(), " checkpoints in \"",
-      checkpoints_dir, "\" can be loaded; the newest: ", latest.skipped[0]));
+      "none of the ", damages.size(), " checkpoints in \"", checkpoints_dir,
+      "\" can be loaded; the newest: ", damages[0].message()));
 }
 
 }  // namespace selari

@@ -48,10 +48,17 @@ struct VerifyReport {
 // Reads every byte of one checkpoint and tells everything that is wrong.
 VerifyReport VerifyCheckpoint(FileEnv& env, absl::string_view dir);
 
+// The checkpoint of the greatest step. NOT_FOUND when there is none. DATA_LOSS
+// when VerifyCheckpoint does not find it whole, naming its step, what is wrong
+// and the one before it: nobody gets older weights unawares. Other errors of
+// the disk keep their code.
+[[nodiscard]] absl::StatusOr<std::string> FindNewestCheckpoint(
+    FileEnv& env, absl::string_view checkpoints_dir);
+
 struct LatestCheckpoint {
   std::string path;
   int64_t step = 0;
-  // Why newer ones were passed over; tell the user.
+  // One sentence for each newer one that was passed over; tell the user.
   std::vector<std::string> skipped;
 };
 

@@ -56,8 +56,49 @@ TEST(CheckpointListTest, LatestPassesOverTheDamagedAndSaysSo) {
   EXPECT_EQ(latest->path, "c/step-000000001");
   ASSERT_EQ(latest->skipped.size(), 2u);
   EXPECT_TRUE(absl::StrContains(latest->skipped[0], "shard-00001"));
+  EXPECT_TRUE(absl::StartsWith(latest->skipped[0],
+                               "goes on from step 1, not from step 3, "))
+      << latest->skipped[0];
+  EXPECT_TRUE(absl::StrContains(latest->skipped[1], "not from step 2, "));
   FlipLastBit(env, "c/step-000000001/shard-00001.safetensors");
   EXPECT_TRUE(absl::IsDataLoss(FindLatestCheckpoint(env, "c").status()));
+}
+
+TEST(CheckpointListTest, NewestIsRefusedUnlessItIsWhole) {
+  FaultFileEnv env;
+  EXPECT_TRUE(absl::IsNotFound(FindNewestCheckpoint(env, "c").status()));
+  for (int64_t step : {1, 2, 3}) {
+    ASSERT_TRUE(WriteExample(env, "c", {.step = step}).ok());
+  }
+  EXPECT_EQ(*FindNewestCheckpoint(env, "c"), "c/step-000000003");
+  FlipLastBit(env, "c/step-000000003/shard-00001.safetensors");
+  const auto refusal = [&env] {
+    const absl::Status status = FindNewestCheckpoint(env, "c").status();
+    EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+    return std::string(status.message());
+  };
+  std::string message = refusal();
+  EXPECT_TRUE(absl::StrContains(message, "step 3, ")) << message;
+  EXPECT_TRUE(absl::StrContains(message, "shard-00001")) << message;
+  EXPECT_TRUE(
+      absl::EndsWith(message, "; to use that of step 2, name c/step-000000002"))
+      << message;
+  ASSERT_TRUE(env.RemoveFile("c/step-000000003/MANIFEST.textproto").ok());
+  ASSERT_TRUE(env.RemoveFile("c/step-000000002/MANIFEST.textproto").ok());
+  message = refusal();
+  EXPECT_TRUE(absl::EndsWith(message, "name c/step-000000001")) << message;
+  ASSERT_TRUE(RemoveTree(env, "c/step-000000001").ok());
+  message = refusal();
+  EXPECT_TRUE(absl::EndsWith(message, "; there is no older one")) << message;
+}
+
+TEST(CheckpointListTest, AFileInThePlaceOfACheckpointIsDamage) {
+  FaultFileEnv env;
+  ASSERT_TRUE(WriteExample(env, "c", {.step = 1}).ok());
+  ASSERT_TRUE(WriteFileAtomically(env, "c/step-000000002", "x").ok());
+  const absl::Status status = FindNewestCheckpoint(env, "c").status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), "name c/step-000000001"));
 }
 
 TEST(CheckpointListTest, TableShowsWholeAndDamaged) {

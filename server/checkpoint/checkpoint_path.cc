@@ -44,6 +44,12 @@ std::optional<int64_t> ParseCheckpointName(absl::string_view name) {
   return step;
 }
 
+std::optional<int64_t> StepOfPath(absl::string_view path) {
+  while (absl::ConsumeSuffix(&path, "/")) {
+  }
+  return ParseCheckpointName(BaseName(path));
+}
+
 std::string AttemptName(int64_t step, absl::string_view attempt) {
   SELARI_CHECK(!attempt.empty());
   SELARI_CHECK(std::all_of(attempt.begin(), attempt.end(), [](char c) {

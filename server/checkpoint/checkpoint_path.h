@@ -28,6 +28,8 @@ std::string CheckpointsDir(absl::string_view output_dir);
 std::string CheckpointName(int64_t step);
 // The step of such a name, or empty.
 std::optional<int64_t> ParseCheckpointName(absl::string_view name);
+// The step that the last part of a path names, or empty.
+std::optional<int64_t> StepOfPath(absl::string_view path);
 
 // Where one attempt at a checkpoint is written. `attempt` keeps two attempts
 // at one step apart: characters of [A-Za-z0-9], at least one.

@@ -23,6 +23,9 @@ TEST(CheckpointPathTest, NamesGoBothWays) {
        {int64_t{0}, int64_t{999999999}, int64_t{1234567890123}, INT64_MAX}) {
     EXPECT_EQ(ParseCheckpointName(CheckpointName(step)), step);
   }
+  EXPECT_EQ(StepOfPath("out/checkpoints/step-000000123"), 123);
+  EXPECT_EQ(StepOfPath("step-000000123//"), 123);
+  EXPECT_EQ(StepOfPath("step-000000123/model"), std::nullopt);
   EXPECT_EQ(CheckpointsDir("out"), "out/checkpoints");
   EXPECT_EQ(ShardFileName(3), "shard-00003.safetensors");
   EXPECT_EQ(AttemptName(7, "a1"), ".tmp-step-000000007-a1");

@@ -75,7 +75,8 @@ absl::Status CheckpointReader::OpenFiles() {
   verified_.resize(static_cast<std::size_t>(manifest_.shards_size()));
   for (int32_t shard = 0; shard < manifest_.shards_size(); ++shard) {
     absl::Status status = AddFile(shard);
-    if (absl::IsNotFound(status)) {
+    // Nothing is there, or something that is no file.
+    if (absl::IsNotFound(status) || absl::IsInvalidArgument(status)) {
       status = absl::DataLossError(
           absl::StrCat("the checkpoint misses a file: ", status.message()));
     }

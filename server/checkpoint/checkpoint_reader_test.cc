@@ -77,6 +77,14 @@ TEST_F(CheckpointReaderTest, MissingFileIsDataLoss) {
   EXPECT_TRUE(absl::StrContains(status.message(), Shard(1))) << status;
 }
 
+TEST_F(CheckpointReaderTest, FolderInThePlaceOfAFileIsDataLoss) {
+  ASSERT_TRUE(env_.RemoveFile(Shard(1)).ok());
+  ASSERT_TRUE(env_.CreateDirs(Shard(1)).ok());
+  const absl::Status status = OpenStatus();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(), Shard(1))) << status;
+}
+
 TEST_F(CheckpointReaderTest, FileWithoutPermissionIsSaid) {
   env_.FailCall({.call = 4, .error = EACCES});  // The first shard file.
   EXPECT_TRUE(absl::IsPermissionDenied(OpenStatus()));

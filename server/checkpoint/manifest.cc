@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -96,6 +97,12 @@ absl::Status CheckShardFile(const v1::ShardFile& file, int32_t shard) {
   return absl::OkStatus();
 }
 
+// Nobody can have meant what stands there.
+absl::Status AsDamage(const absl::Status& status) {
+  return absl::IsInvalidArgument(status) ? absl::DataLossError(status.message())
+                                         : status;
+}
+
 }  // namespace
 
 std::string SerializeManifest(const v1::CheckpointManifest& manifest) {
@@ -160,16 +167,28 @@ absl::Status CheckManifest(const v1::CheckpointManifest& manifest) {
 absl::StatusOr<v1::CheckpointManifest> LoadManifest(FileEnv& env,
                                                     absl::string_view dir) {
   const std::string path = JoinPath(dir, kManifestFileName);
+  const std::optional<int64_t> named_step = StepOfPath(dir);
   const absl::StatusOr<std::string> text =
       ReadFile(env, path, kManifestBytesMax);
   if (absl::IsNotFound(text.status())) {
-    return absl::NotFoundError(absl::StrCat("no complete checkpoint in \"", dir,
-                                            "\": ", text.status().message()));
+    const std::string message = absl::StrCat(
+        "no complete checkpoint in \"", dir, "\": ", text.status().message());
+    // A checkpoint gets its name when its manifest is there.
+    return named_step.has_value() && env.Exists(dir).value_or(false)
+               ? absl::DataLossError(message)
+               : absl::NotFoundError(message);
   }
-  SELARI_RETURN_IF_ERROR(text.status());
+  SELARI_RETURN_IF_ERROR(AsDamage(text.status()));
   absl::StatusOr<v1::CheckpointManifest> manifest = ParseManifest(*text);
   SELARI_RETURN_IF_ERROR(
-      Annotate(manifest.status(), absl::StrCat("\"", path, "\"")));
+      Annotate(AsDamage(manifest.status()), absl::StrCat("\"", path, "\"")));
+  if (named_step.value_or(manifest->step()) != manifest->step()) {
+    return absl::DataLossError(
+        absl::StrCat("\"", path, "\" is of step ", manifest->step(),
+                     ", its folder is called as one of step ", *named_step,
+                     " would be: give the folder back the name ",
+                     CheckpointName(manifest->step())));
+  }
   return manifest;
 }
 

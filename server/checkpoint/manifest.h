@@ -34,7 +34,9 @@ absl::StatusOr<v1::CheckpointManifest> ParseManifest(absl::string_view text);
 absl::Status CheckManifest(const v1::CheckpointManifest& manifest);
 
 // Reads and checks the manifest of the checkpoint in `dir`. NOT_FOUND when
-// there is none; otherwise as ParseManifest, with the path.
+// there is none. DATA_LOSS, with the path, when `dir` is called as a checkpoint
+// is but its manifest is missing or of another step, when its text is damaged,
+// and when it contradicts itself; UNIMPLEMENTED as ParseManifest.
 absl::StatusOr<v1::CheckpointManifest> LoadManifest(FileEnv& env,
                                                     absl::string_view dir);
 

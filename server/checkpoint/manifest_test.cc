@@ -116,6 +116,34 @@ TEST(ManifestTest, LoadNamesThePath) {
   EXPECT_TRUE(absl::StartsWith(status.message(), "\"c/MANIFEST.textproto\": "));
 }
 
+TEST(ManifestTest, FolderWithACheckpointsNameHoldsOneOfThatStep) {
+  FaultFileEnv env;
+  for (const absl::string_view dir : {"c/step-000000007", "c/step-000000099"}) {
+    ASSERT_TRUE(env.CreateDirs(dir).ok());
+    EXPECT_TRUE(absl::IsDataLoss(LoadManifest(env, dir).status()));
+    ASSERT_TRUE(WriteFileAtomically(env, JoinPath(dir, kManifestFileName),
+                                    SerializeManifest(Example()))
+                    .ok());
+  }
+  EXPECT_TRUE(LoadManifest(env, "c/step-000000007/").ok());
+  const absl::Status status = LoadManifest(env, "c/step-000000099").status();
+  EXPECT_TRUE(absl::IsDataLoss(status));
+  EXPECT_TRUE(absl::StrContains(status.message(), "is of step 7, "));
+  EXPECT_TRUE(absl::StrContains(status.message(), "as one of step 99 "));
+  EXPECT_TRUE(absl::IsNotFound(LoadManifest(env, "c/step-000000008").status()));
+}
+
+TEST(ManifestTest, StoredContradictionIsDamage) {
+  FaultFileEnv env;
+  ASSERT_TRUE(env.CreateDirs("c").ok());
+  v1::CheckpointManifest manifest = Example();
+  manifest.set_step(-1);
+  ASSERT_TRUE(WriteFileAtomically(env, "c/MANIFEST.textproto",
+                                  SerializeManifest(manifest))
+                  .ok());
+  EXPECT_TRUE(absl::IsDataLoss(LoadManifest(env, "c").status()));
+}
+
 TEST(ManifestTest, ParsedIsWhatWasWritten) {
   v1::CheckpointManifest manifest = Example();
   manifest.mutable_job()->mutable_job()->mutable_optimizer()->set_weight_decay(

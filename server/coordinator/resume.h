@@ -14,7 +14,7 @@
 namespace selari {
 
 // The checkpoint in the folder `checkpoint`, if `job` can go on from it.
-// NOT_FOUND, DATA_LOSS or INVALID_ARGUMENT as LoadManifest,
+// NOT_FOUND or DATA_LOSS as LoadManifest,
 // FAILED_PRECONDITION when it is of another model. `log` is told of
 // differences that change results. Reads the manifest only.
 absl::StatusOr<PublishedCheckpoint> CheckResume(
