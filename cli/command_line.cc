@@ -10,6 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/option_parts.h"
 #include "cli/unknown_flag.h"
+#include "common/printable.h"
 #include "common/version.h"
 
 namespace selari {
@@ -98,7 +99,8 @@ class Builder {
       command = used.empty() ? nullptr : used.front();
       help += command == nullptr ? "" : " " + command->get_name();
     }
-    return "selari: error: " + reason + "; see `" + help + " --help`\n";
+    return "selari: error: " + Printable(reason) + "; see `" + help +
+           " --help`\n";
   }
 
   std::string UnknownCommand(const std::string& name) {

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/printable.h"
 #include "common/status.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/tokenizer.h"
@@ -27,6 +28,9 @@ using google::protobuf::TextFormat;
 // Keeps a wrong path from filling the memory.
 constexpr int64_t kJobBytesMax = int64_t{1} << 22;
 
+// The parser repeats what it read.
+constexpr size_t kMessageBytesMax = 200;
+
 // Keeps the first error; later ones tend to follow from it.
 class FirstError : public google::protobuf::io::ErrorCollector {
  public:
@@ -36,14 +40,18 @@ class FirstError : public google::protobuf::io::ErrorCollector {
     if (!text_.empty()) {
       return;
     }
-    text_ = line < 0 ? absl::StrCat(name_, ": ", message)
+    message_ = Excerpt(message, kMessageBytesMax);
+    text_ = line < 0 ? absl::StrCat(name_, ": ", message_)
                      : absl::StrCat(name_, ":", line + 1, ":", column + 1, ": ",
-                                    message);
+                                    message_);
   }
   const std::string& text() const { return text_; }
+  // Without the name and the place.
+  const std::string& message() const { return message_; }
 
  private:
   const std::string name_;
+  std::string message_;
   std::string text_;
 };
 
@@ -83,7 +91,7 @@ absl::StatusOr<PathPart> ParsePart(absl::string_view text) {
                         &index) ||
       index < 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", text, "\" must look like layers[0]"));
+        absl::StrCat("\"", Excerpt(text), "\" must look like layers[0]"));
   }
   return PathPart{std::string(text.substr(0, bracket)), index};
 }
@@ -92,9 +100,10 @@ absl::StatusOr<const FieldDescriptor*> FindField(const Message& message,
                                                  const std::string& name) {
   const FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(name);
   if (field == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "there is no field \"", name, "\" in ", message.GetDescriptor()->name(),
-        ", which has ", FieldNames(message.GetDescriptor())));
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no field \"", Excerpt(name), "\" in ",
+                     message.GetDescriptor()->name(), ", which has ",
+                     FieldNames(message.GetDescriptor())));
   }
   return field;
 }
@@ -135,8 +144,8 @@ absl::StatusOr<const EnumValueDescriptor*> FindEnumValue(
     names.push_back(value->name());
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("\"", text, "\" is not one of ", absl::StrJoin(names, ", "),
-                   " for ", field->name()));
+      absl::StrCat("\"", Excerpt(text), "\" is not one of ",
+                   absl::StrJoin(names, ", "), " for ", field->name()));
 }
 
 absl::StatusOr<std::string> ValueAsText(const FieldDescriptor* field,
@@ -171,6 +180,28 @@ absl::StatusOr<std::string> ValueAsText(const FieldDescriptor* field,
   }
 }
 
+// What a number or truth value must be; empty for what has parts of its own,
+// of which the parser says which is wrong.
+std::string ExpectedText(const FieldDescriptor* field) {
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return "a whole number in [-2147483648, 2147483647]";
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return "a whole number in [0, 4294967295]";
+    case FieldDescriptor::CPPTYPE_INT64:
+      return "a whole number below 2^63";
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return "a whole number from 0 on, below 2^64";
+    case FieldDescriptor::CPPTYPE_FLOAT:
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      return "a number";
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return "true or false";
+    default:
+      return "";
+  }
+}
+
 absl::Status Assign(Message* message, const PathPart& part,
                     absl::string_view value) {
   SELARI_ASSIGN_OR_RETURN(const FieldDescriptor* field,
@@ -188,13 +219,23 @@ absl::Status Assign(Message* message, const PathPart& part,
   }
   message->GetReflection()->ClearField(message, field);
   TextFormat::Parser parser;
-  FirstError error(absl::StrCat("value \"", value, "\""));
+  FirstError error("");
   parser.RecordErrorsTo(&error);
-  if (!parser.MergeFromString(absl::StrCat(field->name(), ": ", text),
-                              message)) {
-    return absl::InvalidArgumentError(error.text());
+  // One value cannot go on with "name: …" and set another field as well.
+  const bool parsed =
+      list ? parser.MergeFromString(absl::StrCat(field->name(), ": ", text),
+                                    message)
+           : parser.ParseFieldValueFromString(text, field, message);
+  if (parsed) {
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  const std::string expected = list ? "" : ExpectedText(field);
+  return absl::InvalidArgumentError(
+      expected.empty()
+          ? error.message()
+          : absl::StrCat(field->name(), " is ", value.empty() ? "empty" : "\"",
+                         Excerpt(value), value.empty() ? "" : "\"",
+                         ", must be ", expected));
 }
 
 absl::Status SetField(absl::string_view path, absl::string_view value,
@@ -208,6 +249,26 @@ absl::Status SetField(absl::string_view path, absl::string_view value,
     SELARI_ASSIGN_OR_RETURN(message, Descend(message, part));
   }
   return absl::OkStatus();
+}
+
+// One value of the field, the `i`th if it is a list.
+absl::Status CheckUtf8(const Message& message, const FieldDescriptor* field,
+                       int i) {
+  const Reflection* reflection = message.GetReflection();
+  if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    return selari::CheckUtf8(
+        field->is_repeated() ? reflection->GetRepeatedMessage(message, field, i)
+                             : reflection->GetMessage(message, field));
+  }
+  if (field->type() != FieldDescriptor::TYPE_STRING) {
+    return absl::OkStatus();
+  }
+  const std::string text =
+      field->is_repeated() ? reflection->GetRepeatedString(message, field, i)
+                           : reflection->GetString(message, field);
+  return IsUtf8(text) ? absl::OkStatus()
+                      : absl::InvalidArgumentError(absl::StrCat(
+                            "\"", Excerpt(text), "\" is not UTF-8"));
 }
 
 }  // namespace
@@ -236,13 +297,28 @@ absl::Status SetJobField(absl::string_view assignment, v1::Job* job) {
   const size_t equals = assignment.find('=');
   if (equals == absl::string_view::npos || equals == 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--set ", assignment,
+        absl::StrCat("--set ", Excerpt(assignment),
                      ": must be field=value, e.g. "
                      "--set optimizer.learning_rate=0.1"));
   }
   return Annotate(SetField(assignment.substr(0, equals),
                            assignment.substr(equals + 1), job),
-                  absl::StrCat("--set ", assignment));
+                  absl::StrCat("--set ", Excerpt(assignment)));
+}
+
+absl::Status CheckUtf8(const Message& message) {
+  const Reflection* reflection = message.GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection->ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const int size =
+        field->is_repeated() ? reflection->FieldSize(message, field) : 1;
+    for (int i = 0; i < size; ++i) {
+      SELARI_RETURN_IF_ERROR(
+          Annotate(CheckUtf8(message, field, i), field->name()));
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace selari

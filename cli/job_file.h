@@ -31,6 +31,10 @@ absl::StatusOr<v1::Job> ParseJob(const std::string& text,
 // the fields there are.
 absl::Status SetJobField(absl::string_view assignment, v1::Job* job);
 
+// Every string must be UTF-8: a message with another cannot be sent, so that a
+// cluster would fail halfway. INVALID_ARGUMENT names the field.
+absl::Status CheckUtf8(const google::protobuf::Message& message);
+
 }  // namespace selari
 
 #endif  // SELARI_CLI_JOB_FILE_H_

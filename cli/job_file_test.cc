@@ -8,6 +8,7 @@
 
 #include "common/file_env.h"
 #include "common/posix_file_env.h"
+#include "common/printable.h"
 #include "gtest/gtest.h"
 
 namespace selari {
@@ -71,6 +72,38 @@ TEST(JobFileTest, WhatIsNoJobFileIsRefusedWithItsName) {
   }
 }
 
+TEST(JobFileTest, WhatAMessageRepeatsIsEscapedAndCut) {
+  const std::string binary = std::string(5000, '\x1b');
+  v1::Job job;
+  for (const std::string& message :
+       {std::string(ParseJob(binary, "j").status().message()),
+        std::string(ParseJob(std::string(5000, 'x'), "j").status().message()),
+        std::string(SetJobField(binary, &job).message()),
+        std::string(SetJobField("seed=" + binary, &job).message()),
+        std::string(SetJobField(binary + "=1", &job).message()),
+        std::string(SetJobField("model.loss=" + binary, &job).message())}) {
+    EXPECT_NE(message, "");
+    EXPECT_LT(message.size(), 900u) << message;
+    EXPECT_EQ(message, Printable(message));
+  }
+}
+
+TEST(JobFileTest, WhatIsNotUtf8IsNamed) {
+  v1::Job job = Job();
+  EXPECT_TRUE(CheckUtf8(job).ok());
+  ASSERT_TRUE(SetJobField("data.train.csv.path=caf\xe9.csv", &job).ok());
+  EXPECT_EQ(CheckUtf8(job),
+            absl::InvalidArgumentError(
+                "data: train: csv: path: \"caf\\xe9.csv\" is not UTF-8"));
+  job = Job();
+  job.mutable_model()->mutable_layers(1)->set_name("\xff");
+  EXPECT_FALSE(CheckUtf8(job).ok());
+  job = Job();
+  job.mutable_data()->mutable_train()->mutable_csv()->add_feature_columns(
+      "\xff");
+  EXPECT_FALSE(CheckUtf8(job).ok());
+}
+
 TEST(JobFileTest, SetChangesScalarsStringsEnumsAndEntries) {
   v1::Job job = Job();
   for (const char* assignment :
@@ -109,6 +142,28 @@ TEST(JobFileTest, WhatCannotBeSetIsExplained) {
   EXPECT_EQ(SetJobField("model.layers[7].dense.units=1", &job).message(),
             "--set model.layers[7].dense.units=1: \"layers\" has 2 entries; "
             "name one, e.g. layers[0]");
+  struct Case {
+    const char* assignment;
+    const char* reason;
+  };
+  for (const Case& c : std::vector<Case>{
+           {"optimizer.learning_rate=",
+            "learning_rate is empty, must be a number"},
+           {"optimizer.learning_rate=fast",
+            "learning_rate is \"fast\", must be a number"},
+           {"seed=-1",
+            "seed is \"-1\", must be a whole number from 0 on, below 2^64"},
+           {"seed=1 name: \"x\"",
+            "seed is \"1 name: \"x\"\", must be a whole number from 0 on, "
+            "below 2^64"},
+           {"data.standardize=maybe",
+            "standardize is \"maybe\", must be true or false"},
+           {"optimizer.sgd=fast",
+            "Message type \"selari.v1.Sgd\" has no field named \"fast\"."},
+       }) {
+    EXPECT_EQ(SetJobField(c.assignment, &job).message(),
+              "--set " + std::string(c.assignment) + ": " + c.reason);
+  }
   for (const char* bad :
        {"seed", "=1", "seed=abc", "seed=-1", "seed.x=1", "model.layers[x].a=1",
         "consistency.mode=MAYBE", "cluster.servers=1.5",

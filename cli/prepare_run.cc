@@ -11,6 +11,7 @@
 #include "cli/path_check.h"
 #include "cli/resolve_job.h"
 #include "common/job_config.h"
+#include "common/printable.h"
 #include "common/status.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "server/checkpoint/checkpoint_list.h"
@@ -26,6 +27,9 @@ using google::protobuf::util::MessageDifferencer;
 // Runs of one job that may start in one folder within a second.
 constexpr int kSameSecondMax = 1000;
 
+// Where new folders are made when no --output is named.
+constexpr absl::string_view kDefaultOutput = "selari-output";
+
 absl::StatusOr<v1::Job> ReadJob(FileEnv& env, const JobOptions& options) {
   SELARI_ASSIGN_OR_RETURN(v1::Job job, LoadJobFile(env, options.job_file));
   for (const std::string& assignment : options.assignments) {
@@ -37,14 +41,18 @@ absl::StatusOr<v1::Job> ReadJob(FileEnv& env, const JobOptions& options) {
   if (options.workers >= 0) {
     job.mutable_cluster()->set_workers(options.workers);
   }
-  if (options.centralised) {
-    job.mutable_cluster()->set_servers(0);
-    job.mutable_cluster()->set_workers(1);
-  }
   if (options.steps >= 0) {
     job.mutable_training()->set_steps(options.steps);
   }
   FillJobDefaults(&job);
+  SELARI_RETURN_IF_ERROR(Annotate(CheckUtf8(job), options.job_file));
+  // What is wrong is so in either mode, also where one does not look at it.
+  SELARI_RETURN_IF_ERROR(
+      Annotate(CheckClusterRanges(job.cluster()), options.job_file));
+  if (options.centralised) {
+    job.mutable_cluster()->set_servers(0);
+    job.mutable_cluster()->set_workers(1);
+  }
   SELARI_RETURN_IF_ERROR(Annotate(ValidateJob(job), options.job_file));
   return job;
 }
@@ -72,7 +80,7 @@ absl::StatusOr<std::string> MakeNewOutputDir(const std::string& job_name) {
   char stamp[32];
   std::strftime(stamp, sizeof(stamp), "%Y%m%d-%H%M%S", &local);
   const std::string name =
-      AbsolutePath(absl::StrCat("selari-output/", job_name, "-", stamp));
+      AbsolutePath(absl::StrCat(kDefaultOutput, "/", job_name, "-", stamp));
   std::error_code error;
   std::filesystem::create_directories(std::string(DirName(name)), error);
   for (int number = 1; !error && number <= kSameSecondMax; ++number) {
@@ -155,8 +163,19 @@ absl::Status ResumeRun(FileEnv& env, PreparedRun* run) {
   return absl::OkStatus();
 }
 
+// Servers are told where to write by messages, which carry UTF-8 only.
+absl::Status CheckOutputName(const JobOptions& options) {
+  const std::string path = AbsolutePath(
+      options.output.empty() ? std::string(kDefaultOutput) : options.output);
+  return IsUtf8(path) ? absl::OkStatus()
+                      : absl::InvalidArgumentError(absl::StrCat(
+                            "the output folder ", Printable(path),
+                            " is not UTF-8; name another with --output"));
+}
+
 absl::Status PrepareOutput(FileEnv& env, const JobOptions& options,
                            PreparedRun* run) {
+  SELARI_RETURN_IF_ERROR(CheckOutputName(options));
   if (options.output.empty()) {
     if (options.resume) {
       return absl::InvalidArgumentError(

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "common/isa.h"
 #include "common/job_config.h"
+#include "common/printable.h"
 #include "common/status.h"
 #include "worker/data/load.h"
 #include "worker/model/model_plan.h"
@@ -50,7 +51,7 @@ absl::Status ResolveCustomModel(v1::ResolvedJob* resolved) {
   for (const v1::TensorSpec& tensor : custom.tensors()) {
     if (tensor.name().empty() || !names.insert(tensor.name()).second) {
       return absl::InvalidArgumentError(
-          absl::StrCat("model.custom: tensor name \"", tensor.name(),
+          absl::StrCat("model.custom: tensor name \"", Excerpt(tensor.name()),
                        "\" is empty or used twice"));
     }
     *resolved->add_tensors() = tensor;
@@ -87,7 +88,8 @@ absl::Status ResolveData(FileEnv& env, absl::string_view base_dir,
   resolved->set_train_sample_count(splits.train.size);
   if (splits.train.dim <= kDescribedFeaturesMax) {
     for (const std::string& name : splits.train.feature_names) {
-      resolved->add_feature_names(name);
+      // A header need not be UTF-8, a message must.
+      resolved->add_feature_names(Printable(name));
     }
     const FeatureScaling& scaling = splits.standardisation;
     resolved->mutable_feature_shift()->Assign(scaling.shift.begin(),

@@ -15,6 +15,7 @@
 #include "common/grpc_coordinator_client.h"
 #include "common/human.h"
 #include "common/posix_file_env.h"
+#include "common/printable.h"
 #include "common/status.h"
 #include "google/protobuf/util/json_util.h"
 #include "server/coordinator/coordinator.h"
@@ -57,7 +58,7 @@ std::string StatusText(const v1::JobStatus& status) {
   }
   text += "\n";
   if (!status.message().empty()) {
-    absl::StrAppend(&text, status.message(), "\n");
+    absl::StrAppend(&text, Printable(status.message()), "\n");
   }
   if (status.metrics_size() > 0) {
     const v1::StepMetrics& m = status.metrics(status.metrics_size() - 1);
@@ -75,7 +76,7 @@ std::string StatusText(const v1::JobStatus& status) {
   }
   if (!status.checkpoint().empty()) {
     absl::StrAppend(&text, "checkpoint of step ", status.checkpoint_step(),
-                    " in ", status.checkpoint(), "\ndigest ",
+                    " in ", Printable(status.checkpoint()), "\ndigest ",
                     status.checkpoint_digest(), "\n");
   }
   return text;

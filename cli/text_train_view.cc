@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "cli/train_view.h"
 #include "common/human.h"
+#include "common/printable.h"
 
 namespace selari {
 namespace {
@@ -58,7 +59,7 @@ std::string WorkerText(const v1::MemberStatus& worker) {
 std::string SummaryText(const TrainSummary& s) {
   std::string text;
   const auto add = [&text](absl::string_view name, absl::string_view value) {
-    absl::StrAppendFormat(&text, "%-12s%s\n", name, value);
+    absl::StrAppendFormat(&text, "%-12s%s\n", name, Printable(value));
   };
   switch (s.state) {
     case v1::JOB_STATE_DONE:
@@ -131,7 +132,7 @@ class PlainView : public TrainView {
 
  protected:
   virtual void Line(absl::string_view line) {
-    std::fprintf(out_, "%.*s\n", static_cast<int>(line.size()), line.data());
+    std::fprintf(out_, "%s\n", Printable(line).c_str());
     std::fflush(out_);
   }
 

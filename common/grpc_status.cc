@@ -3,6 +3,8 @@
 #include <string>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "google/protobuf/unknown_field_set.h"
 
@@ -32,6 +34,45 @@ std::string Text(const UnknownFieldSet& fields, int number) {
     }
   }
   return "";
+}
+
+// What stands behind the last ": ".
+absl::string_view LastPart(absl::string_view text) {
+  const std::size_t colon = text.rfind(": ");
+  return colon == absl::string_view::npos ? text : text.substr(colon + 2);
+}
+
+// What gRPC itself says of a connection, in words for whoever typed the
+// address; callers put the peer's name before it. Other messages come from the
+// peer, or are as good as they get.
+std::string Readable(const grpc::Status& status) {
+  const std::string text = status.error_message();  // By value.
+  switch (status.error_code()) {
+    case grpc::StatusCode::UNAVAILABLE:
+      if (absl::StartsWith(text, "failed to connect to all addresses")) {
+        return absl::StrCat("no connection: ", LastPart(text),
+                            "; check the address, and that it was started");
+      }
+      if (absl::StartsWith(text, "DNS resolution failed")) {
+        return absl::StrCat("the host's name was not found: ", LastPart(text),
+                            "; check the address");
+      }
+      break;
+    case grpc::StatusCode::DEADLINE_EXCEEDED:
+      if (text == "Deadline Exceeded") {
+        return "no answer in time; check the address, and that it runs";
+      }
+      break;
+    case grpc::StatusCode::UNIMPLEMENTED:
+      if (text.empty()) {
+        return "it does not know this call; check that the address is not "
+               "that of another program";
+      }
+      break;
+    default:
+      break;
+  }
+  return text;
 }
 
 }  // namespace
@@ -70,7 +111,7 @@ absl::Status FromGrpcStatus(const grpc::Status& status) {
   absl::Status result(code > 0 && code <= 16
                           ? static_cast<absl::StatusCode>(code)
                           : absl::StatusCode::kUnknown,
-                      status.error_message());
+                      Readable(status));
   UnknownFieldSet details;
   if (!details.ParseFromString(status.error_details())) {
     return result;

@@ -17,6 +17,9 @@ namespace selari {
 grpc::Status ToGrpcStatus(const absl::Status& status);
 
 // Details that do not parse are left out. A code out of range becomes UNKNOWN.
+// What gRPC itself says of a connection becomes readable, without the address:
+// "no connection: Connection refused; check the address, and that it was
+// started".
 absl::Status FromGrpcStatus(const grpc::Status& status);
 
 }  // namespace selari

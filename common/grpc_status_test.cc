@@ -51,6 +51,28 @@ TEST(GrpcStatusTest, UnknownCodeBecomesUnknown) {
   EXPECT_EQ(status.code(), absl::StatusCode::kUnknown);
 }
 
+TEST(GrpcStatusTest, WhatGrpcSaysOfAConnectionIsReadable) {
+  const auto message = [](grpc::StatusCode code, const char* text) {
+    return std::string(FromGrpcStatus(grpc::Status(code, text)).message());
+  };
+  EXPECT_EQ(message(grpc::StatusCode::UNAVAILABLE,
+                    "failed to connect to all addresses; last error: UNKNOWN: "
+                    "ipv4:127.0.0.1:1: Failed to connect to remote host: "
+                    "Connection refused"),
+            "no connection: Connection refused; check the address, and that "
+            "it was started");
+  EXPECT_EQ(message(grpc::StatusCode::UNAVAILABLE,
+                    "DNS resolution failed for x:1: C-ares status is not "
+                    "ARES_SUCCESS qtype=AAAA name=x is_balancer=0: Domain name "
+                    "not found"),
+            "the host's name was not found: Domain name not found; check the "
+            "address");
+  EXPECT_EQ(message(grpc::StatusCode::DEADLINE_EXCEEDED, "Deadline Exceeded"),
+            "no answer in time; check the address, and that it runs");
+  EXPECT_EQ(message(grpc::StatusCode::UNAVAILABLE, "shard 3 waits: busy"),
+            "shard 3 waits: busy");
+}
+
 TEST(GrpcStatusTest, LongMessageIsCut) {
   const grpc::Status status =
       ToGrpcStatus(absl::InternalError(std::string(5000, 'x')));

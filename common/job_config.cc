@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "common/printable.h"
 #include "common/status.h"
 
 namespace selari {
@@ -28,8 +29,9 @@ absl::Status CheckName(const std::string& name) {
   if (good) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "name is \"", name, "\", must be 1 to 63 characters of a-z, 0-9 and -"));
+  return absl::InvalidArgumentError(
+      absl::StrCat("name is \"", Excerpt(name),
+                   "\", must be 1 to 63 characters of a-z, 0-9 and -"));
 }
 
 absl::Status CheckFinite(absl::string_view field, float value) {
@@ -73,20 +75,7 @@ absl::Status CheckTraining(const v1::Training& training) {
 }
 
 absl::Status CheckCluster(const v1::Cluster& cluster) {
-  SELARI_RETURN_IF_ERROR(
-      CheckRange("cluster.servers", cluster.servers(), 0, 1024));
-  SELARI_RETURN_IF_ERROR(
-      CheckRange("cluster.workers", cluster.workers(), 1, 1024));
-  SELARI_RETURN_IF_ERROR(
-      CheckRange("cluster.shard_count", cluster.shard_count(), 1, 4096));
-  SELARI_RETURN_IF_ERROR(
-      CheckRange("cluster.worker_threads", cluster.worker_threads(), 0, 256));
-  SELARI_RETURN_IF_ERROR(
-      CheckRange("cluster.server_threads", cluster.server_threads(), 0, 256));
-  SELARI_RETURN_IF_ERROR(
-      CheckRange("cluster.lease_ms", cluster.lease_ms(), 100, 3600000));
-  SELARI_RETURN_IF_ERROR(
-      CheckRange("cluster.join_timeout_s", cluster.join_timeout_s(), 1, 86400));
+  SELARI_RETURN_IF_ERROR(CheckClusterRanges(cluster));
   if (cluster.servers() > cluster.shard_count()) {
     return absl::InvalidArgumentError(
         absl::StrCat("cluster.servers is ", cluster.servers(),
@@ -155,6 +144,24 @@ void FillJobDefaults(v1::Job* job) {
   if (job->checkpointing().keep() == 0) {
     job->mutable_checkpointing()->set_keep(3);
   }
+}
+
+absl::Status CheckClusterRanges(const v1::Cluster& cluster) {
+  SELARI_RETURN_IF_ERROR(
+      CheckRange("cluster.servers", cluster.servers(), 0, 1024));
+  SELARI_RETURN_IF_ERROR(
+      CheckRange("cluster.workers", cluster.workers(), 1, 1024));
+  SELARI_RETURN_IF_ERROR(
+      CheckRange("cluster.shard_count", cluster.shard_count(), 1, 4096));
+  SELARI_RETURN_IF_ERROR(
+      CheckRange("cluster.worker_threads", cluster.worker_threads(), 0, 256));
+  SELARI_RETURN_IF_ERROR(
+      CheckRange("cluster.server_threads", cluster.server_threads(), 0, 256));
+  SELARI_RETURN_IF_ERROR(
+      CheckRange("cluster.lease_ms", cluster.lease_ms(), 100, 3600000));
+  SELARI_RETURN_IF_ERROR(
+      CheckRange("cluster.join_timeout_s", cluster.join_timeout_s(), 1, 86400));
+  return absl::OkStatus();
 }
 
 absl::Status ValidateJob(const v1::Job& job) {

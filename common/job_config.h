@@ -24,6 +24,9 @@ void FillJobDefaults(v1::Job* job);
 // FillJobDefaults was called.
 absl::Status ValidateJob(const v1::Job& job);
 
+// The part of it that looks at each field of the cluster by itself.
+absl::Status CheckClusterRanges(const v1::Cluster& cluster);
+
 // Steps of a whole job: training.steps, or epochs of
 // ceil(train_sample_count / batch_size) steps.
 int64_t TotalSteps(const v1::Job& job, int64_t train_sample_count);

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "common/printable.h"
 
 namespace selari {
 
@@ -21,7 +22,7 @@ inline LogSink LogOrStandardError(LogSink log) {
     return log;
   }
   return [](absl::string_view sentence) {
-    const std::string line = absl::StrCat(sentence, "\n");
+    const std::string line = absl::StrCat(Printable(sentence), "\n");
     std::fwrite(line.data(), 1, line.size(), stderr);
   };
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/printable.h"
 #include "common/retry.h"
 
 namespace selari {
@@ -98,7 +99,8 @@ absl::StatusOr<v1::ReportProgressResponse> ProgressReporter::Send(
   }
   if (end != nullptr) {
     report.set_finished(end->finished);
-    report.set_error(end->error);
+    // A path of this machine need not be UTF-8, a message must.
+    report.set_error(Printable(end->error));
     report.set_leaving(true);
     if (end->finished) {
       report.set_step(options_.end_step);

@@ -18,6 +18,7 @@
 #include "common/file_env.h"
 #include "common/job_layout.h"
 #include "common/job_reduction.h"
+#include "common/printable.h"
 #include "common/safetensors_reader.h"
 #include "common/sha256.h"
 #include "common/status.h"
@@ -100,7 +101,7 @@ absl::Status CheckpointReader::AddFile(int32_t shard) {
       index->job_id != manifest_.job().job_id()) {
     return absl::DataLossError(
         absl::StrCat(quoted, " holds shard ", index->shard, " at version ",
-                     index->version, " of job ", index->job_id,
+                     index->version, " of job ", Excerpt(index->job_id),
                      ", the manifest says shard ", shard, " at version ",
                      expected.version(), " of job ", manifest_.job().job_id()));
   }

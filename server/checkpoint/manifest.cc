@@ -19,6 +19,7 @@
 #include "common/chunk_layout.h"
 #include "common/file_env.h"
 #include "common/job_layout.h"
+#include "common/printable.h"
 #include "common/sha256.h"
 #include "common/status.h"
 #include "selari/v1/checkpoint.pb.h"
@@ -36,6 +37,9 @@ constexpr std::size_t kHexDigits = 64;
 // A model of a million tensors has a manifest of some 100 MB.
 constexpr int64_t kManifestBytesMax = int64_t{1} << 30;
 
+// The parser repeats what it read.
+constexpr std::size_t kMessageBytesMax = 200;
+
 // Far more than the messages nest.
 constexpr int kDepthMax = 32;
 
@@ -52,7 +56,7 @@ class FirstError final : public google::protobuf::io::ErrorCollector {
   void AddError(int line, int column, const std::string& message) override {
     if (text_.empty()) {
       text_ = absl::StrCat("line ", line + 1, ", column ", column + 1, ": ",
-                           message);
+                           Excerpt(message, kMessageBytesMax));
     }
   }
   void AddWarning(int, int, const std::string&) override {}
@@ -86,13 +90,14 @@ absl::Status CheckShardFile(const v1::ShardFile& file, int32_t shard) {
     return absl::InvalidArgumentError(
         absl::StrCat("entry ", shard, " must be shard ", shard, " in \"",
                      ShardFileName(shard), "\", is shard ", file.shard(),
-                     " in \"", file.file_name(), "\""));
+                     " in \"", Excerpt(file.file_name()), "\""));
   }
   if (file.size_bytes() <= 0 || file.version() < 0 ||
       !IsChecksum(file.sha256())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "shard ", shard, ": size ", file.size_bytes(), ", version ",
-        file.version(), " or sha256 \"", file.sha256(), "\" is impossible"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("shard ", shard, ": size ", file.size_bytes(),
+                     ", version ", file.version(), " or sha256 \"",
+                     Excerpt(file.sha256()), "\" is impossible"));
   }
   return absl::OkStatus();
 }
@@ -131,7 +136,7 @@ absl::StatusOr<v1::CheckpointManifest> ParseManifest(absl::string_view text) {
   if (manifest.format_version() != kCheckpointFormatVersion) {
     return absl::UnimplementedError(absl::StrCat(
         "format version ", manifest.format_version(), " was written by ",
-        manifest.program_version(), "; this program reads version ",
+        Excerpt(manifest.program_version()), "; this program reads version ",
         kCheckpointFormatVersion));
   }
   SELARI_RETURN_IF_ERROR(CheckManifest(manifest));
@@ -158,8 +163,9 @@ absl::Status CheckManifest(const v1::CheckpointManifest& manifest) {
   }
   if (!manifest.state_digest().empty() &&
       !IsChecksum(manifest.state_digest())) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "state_digest \"", manifest.state_digest(), "\" is no SHA-256"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("state_digest \"", Excerpt(manifest.state_digest()),
+                     "\" is no SHA-256"));
   }
   return absl::OkStatus();
 }

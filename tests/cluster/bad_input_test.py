@@ -65,6 +65,41 @@ class BadInputTest(unittest.TestCase):
             with self.subTest(change):
                 self.refused(parts, "--set", change)
 
+    def test_ranges_do_not_depend_on_the_mode(self):
+        for change, parts in [
+                ("cluster.workers=1025", ["cluster.workers", "1025", "1024"]),
+                ("cluster.servers=9999", ["cluster.servers", "9999", "1024"])]:
+            with self.subTest(change):
+                self.refused(parts, "--set", change)
+
+    def test_what_is_not_utf8_is_refused_before_anything_is_made(self):
+        name = os.fsdecode(b"caf\xe9")
+        self.refused(["path", "\\xe9.csv", "not UTF-8"], "--set",
+                     f"data.train.csv.path={name}.csv")
+        result = harness.run("train", self.job, "--output",
+                             os.path.join(self.folder, name))
+        self.assertEqual(result.code, 2, str(result))
+        self.assertIn("caf\\xe9 is not UTF-8", result.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, name)))
+
+    def test_a_message_does_not_steer_the_terminal(self):
+        red = "\x1b[31m"
+        (self.folder / "red.csv").write_text(f"a{red},b\n1,2\n")
+        job = self.folder / "red"
+        job.write_text(f"{red}: 1\n")
+        for arguments in [
+                ["train" + red], ["train", self.job, "--x" + red],
+                ["train", red], ["train", job], ["digest", red],
+                ["train", self.job, "--set", f"name={red}"],
+                ["train", self.job, "--set", f"{red}=1"],
+                ["train", self.job, "--set", "data.train.csv={path: "
+                 '"red.csv" label_column: "c"}'],
+                ["status", "--coordinator", red + ":1"]]:
+            with self.subTest(arguments):
+                result = harness.run(*arguments)
+                self.assertIn(result.code, [2, 3], str(result))
+                self.assertNotIn("\x1b", result.stderr)
+
     def test_unknown_flag(self):
         result = harness.run("train", "--serverz", 2, self.job)
         self.assertEqual(result.code, 2, str(result))
@@ -449,7 +484,11 @@ class BadInputTest(unittest.TestCase):
         for command in [["status"], ["checkpoint", "save"]]:
             result = harness.run(*command, "--coordinator", address)
             self.assertEqual(result.code, 3, str(result))
-            self.assertIn(f"the coordinator at {address}", result.stderr)
+            self.assertEqual(
+                result.stderr,
+                f"selari: error: the coordinator at {address}: no connection:"
+                " Connection refused; check the address, and that it was"
+                " started\n")
 
     # The disk.
 

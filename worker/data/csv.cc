@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "common/printable.h"
 #include "common/status.h"
 
 namespace selari {
@@ -22,6 +23,8 @@ namespace {
 
 // How much of a bad field a message repeats.
 constexpr std::size_t kQuotedBytesMax = 40;
+// And of the columns' names.
+constexpr std::size_t kListBytesMax = 400;
 
 // Splits the text into records. The fields of a record are reused from call
 // to call, so a large file costs no allocation per field.
@@ -123,9 +126,9 @@ absl::StatusOr<std::size_t> FindColumn(absl::string_view source,
       number < column_count) {
     return static_cast<std::size_t>(number == -1 ? column_count - 1 : number);
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat(source, ": no column '", wanted, "'; the ", names.size(),
-                   " columns are ", absl::StrJoin(names, ", ")));
+  return absl::InvalidArgumentError(absl::StrCat(
+      source, ": no column '", Excerpt(wanted), "'; the ", names.size(),
+      " columns are ", Excerpt(absl::StrJoin(names, ", "), kListBytesMax)));
 }
 
 // Which columns of the file are used, and for what.
@@ -147,7 +150,7 @@ absl::StatusOr<ColumnPlan> PlanColumns(absl::string_view source,
                             FindColumn(source, names, wanted));
     if (column == plan.label) {
       return absl::InvalidArgumentError(
-          absl::StrCat(source, ": column '", names[column],
+          absl::StrCat(source, ": column '", Excerpt(names[column]),
                        "' is both the label and a feature"));
     }
     plan.features.push_back(column);
@@ -166,8 +169,8 @@ absl::Status CheckNames(absl::string_view source,
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice != sorted.end()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(source, ": two columns are named '", *twice, "'"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        source, ": two columns are named '", Excerpt(*twice), "'"));
   }
   if (names.size() < 2) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -188,9 +191,9 @@ struct FieldPlace {
 absl::Status BadField(const FieldPlace& place, absl::string_view field,
                       absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(
-      place.source, ": line ", place.line, ", column '", place.column,
+      place.source, ": line ", place.line, ", column '", Excerpt(place.column),
       "': ", field.empty() ? "empty field" : "", field.empty() ? "" : "'",
-      field.substr(0, kQuotedBytesMax), field.empty() ? "" : "' ", what));
+      Excerpt(field, kQuotedBytesMax), field.empty() ? "" : "' ", what));
 }
 
 absl::StatusOr<double> ParseNumber(const FieldPlace& place,

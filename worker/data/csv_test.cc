@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "common/printable.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -21,6 +22,20 @@ std::string Message(absl::string_view text, const CsvOptions& options = {}) {
 std::vector<float> Features(const CsvTable& table) {
   return std::vector<float>(table.features->data(),
                             table.features->data() + table.features->size());
+}
+
+TEST(CsvTest, WhatAMessageRepeatsIsEscapedAndCut) {
+  CsvOptions options;
+  options.label_column = "y";
+  const std::string wide = "a\x1b[31m," + std::string(5000, 'b');
+  for (const std::string& text :
+       {wide + "\n1,2\n", wide + ",y\n1,\xff,2\n", wide + "," + wide + "\n",
+        "y,x\n1," + std::string(5000, '\xff') + "\n"}) {
+    const std::string message = Message(text, options);
+    EXPECT_NE(message, "");
+    EXPECT_LT(message.size(), 600u) << message;
+    EXPECT_EQ(message, Printable(message));
+  }
 }
 
 TEST(CsvTest, TakesTheLabelByNameFromTheMiddle) {

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/float_buffer.h"
+#include "common/printable.h"
 #include "common/status.h"
 #include "selari/v1/job.pb.h"
 #include "worker/data/csv.h"
@@ -75,8 +76,9 @@ absl::StatusOr<Dataset> LoadCsv(FileEnv& env, const v1::CsvSource& csv,
                                 const std::string& path, LabelKind label_kind,
                                 int64_t class_count) {
   if (csv.delimiter().size() > 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        path, ": delimiter '", csv.delimiter(), "' is not one character"));
+    return absl::InvalidArgumentError(absl::StrCat(path, ": delimiter '",
+                                                   Excerpt(csv.delimiter()),
+                                                   "' is not one character"));
   }
   CsvOptions options;
   options.label_column = csv.label_column();

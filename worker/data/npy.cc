@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "common/printable.h"
 #include "common/status.h"
 
 namespace selari {
@@ -128,7 +129,7 @@ absl::Status SetType(absl::string_view descr, EncodedArray* array) {
     }
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      array->source, ": NumPy element type '", descr,
+      array->source, ": NumPy element type '", Excerpt(descr),
       "' is not supported; save a.astype('float32') or an integer type"));
 }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "common/check.h"
+#include "common/printable.h"
 #include "common/status.h"
 #include "kernels/conv2d.h"
 #include "kernels/max_pool2d.h"
@@ -262,7 +263,7 @@ class LayerNames {
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-");
     if (bad != std::string::npos || name.size() > kNameBytesMax) {
       return absl::InvalidArgumentError(
-          absl::StrCat("layer name '", name, "' must be at most ",
+          absl::StrCat("layer name '", Excerpt(name), "' must be at most ",
                        kNameBytesMax, " characters of [A-Za-z0-9_.-]"));
     }
     if (!used_.insert(name).second) {
