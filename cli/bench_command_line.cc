@@ -141,6 +141,9 @@ class BenchBuilder {
                      "bytes; 0: as in training")
         ->capture_default_str()
         ->check(Between(0, 4000));
+    command->add_flag("--no-shared-memory", commands_->wire.no_shared_memory,
+                      "Send all tensors in messages, also to a peer on this "
+                      "machine (cluster.shared_memory)");
     command
         ->add_option("--steps", commands_->wire.steps,
                      "Single steps of a model of 10 kB; 0: none")

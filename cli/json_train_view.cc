@@ -70,7 +70,8 @@ class JsonView : public TrainView {
                          {"pull_wait_seconds", t.pull_wait_us() * 1e-6},
                          {"push_wait_seconds", t.push_wait_us() * 1e-6},
                          {"bytes_pushed", t.bytes_pushed()},
-                         {"bytes_pulled", t.bytes_pulled()}});
+                         {"bytes_pulled", t.bytes_pulled()},
+                         {"bytes_shared", t.bytes_shared()}});
     }
     const Json none(nullptr);
     Print({{"event", "summary"},

@@ -50,10 +50,13 @@ std::string WorkerText(const v1::MemberStatus& worker) {
                              t.push_wait_us()));
   return absl::StrFormat(
       "worker %d    %d samples, compute %.0f %%, waiting for weights %.0f %%, "
-      "pushing %.0f %%, pushed %s, pulled %s",
+      "pushing %.0f %%, pushed %s, pulled %s%s",
       worker.member_id(), t.samples(), 100 * t.compute_us() / total_us,
       100 * t.pull_wait_us() / total_us, 100 * t.push_wait_us() / total_us,
-      HumanBytes(t.bytes_pushed()), HumanBytes(t.bytes_pulled()));
+      HumanBytes(t.bytes_pushed()), HumanBytes(t.bytes_pulled()),
+      t.bytes_shared() > 0 ? absl::StrCat(", ", HumanBytes(t.bytes_shared()),
+                                          " of it through shared memory")
+                           : "");
 }
 
 std::string SummaryText(const TrainSummary& s) {

@@ -21,8 +21,8 @@ struct BufferPool::Node {
   // Room for libstdc++'s control block, checked in allocate().
   static constexpr size_t kControlBlockBytes = 64;
 
-  Node(Core* core, int64_t floats)
-      : core(core), buffer(FloatBuffer::Allocate(floats)) {}
+  Node(Core* core, std::shared_ptr<FloatBuffer> buffer)
+      : core(core), buffer(std::move(buffer)) {}
 
   Core* const core;
   const std::shared_ptr<FloatBuffer> buffer;
@@ -67,7 +67,8 @@ class BufferPool::NodeAllocator {
   Node* node_;
 };
 
-BufferPool::BufferPool(int64_t floats) : floats_(floats), core_(new Core) {}
+BufferPool::BufferPool(int64_t floats, BufferSource source)
+    : floats_(floats), source_(std::move(source)), core_(new Core) {}
 
 BufferPool::~BufferPool() {
   while (free_ != nullptr) {
@@ -84,7 +85,7 @@ std::shared_ptr<FloatBuffer> BufferPool::Take() {
   if (node != nullptr) {
     free_ = node->next;
   } else {
-    node = new Node(core_, floats_);
+    node = new Node(core_, source_(floats_));
     ++buffers_made_;
   }
   core_->references.fetch_add(1, std::memory_order_relaxed);

@@ -19,8 +19,9 @@ namespace selari {
 
 class BufferPool {
  public:
-  // Buffers of `floats` floats, >= 0.
-  explicit BufferPool(int64_t floats);
+  // Buffers of `floats` floats, >= 0, made by `source`.
+  explicit BufferPool(int64_t floats,
+                      BufferSource source = FloatBuffer::Allocate);
   ~BufferPool();
   BufferPool(const BufferPool&) = delete;
   BufferPool& operator=(const BufferPool&) = delete;
@@ -43,6 +44,7 @@ class BufferPool {
   static void Unreference(Core* core);
 
   const int64_t floats_;
+  const BufferSource source_;
   Core* const core_;
   Node* free_ = nullptr;  // a list that only Take sees
   int64_t buffers_made_ = 0;

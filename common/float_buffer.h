@@ -14,8 +14,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "common/check.h"
 
@@ -31,11 +33,20 @@ class FloatBuffer {
   static std::shared_ptr<FloatBuffer> Allocate(int64_t size) {
     return std::shared_ptr<FloatBuffer>(new FloatBuffer(size));
   }
+  // A buffer in memory that `owner`, not null, keeps.
+  // REQUIRES: `data` has room for `size` floats and is aligned as above.
+  static std::shared_ptr<FloatBuffer> Adopt(float* data, int64_t size,
+                                            std::shared_ptr<void> owner) {
+    return std::shared_ptr<FloatBuffer>(
+        new FloatBuffer(data, size, std::move(owner)));
+  }
 
   FloatBuffer(const FloatBuffer&) = delete;
   FloatBuffer& operator=(const FloatBuffer&) = delete;
   ~FloatBuffer() {
-    ::operator delete (data_, std::align_val_t{kAlignmentBytes});
+    if (owner_ == nullptr) {
+      ::operator delete (data_, std::align_val_t{kAlignmentBytes});
+    }
   }
 
   // The first float; aligned, never null, also when size() is 0.
@@ -50,6 +61,8 @@ class FloatBuffer {
 
  private:
   explicit FloatBuffer(int64_t size) : data_(New(size)), size_(size) {}
+  FloatBuffer(float* data, int64_t size, std::shared_ptr<void> owner)
+      : data_(data), size_(size), owner_(std::move(owner)) {}
 
   static float* New(int64_t size) {
     SELARI_CHECK(size >= 0 && size <= kSizeMax);
@@ -63,7 +76,11 @@ class FloatBuffer {
 
   float* const data_;
   const int64_t size_;
+  const std::shared_ptr<void> owner_;  // null: this
 };
+
+// Where buffers come from: FloatBuffer::Allocate or the like.
+using BufferSource = std::function<std::shared_ptr<FloatBuffer>(int64_t size)>;
 
 }  // namespace selari
 

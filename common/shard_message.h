@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "common/error_reason.h"
 #include "common/float_slice.h"
 #include "common/reduction_tree.h"
@@ -44,6 +45,9 @@ struct ChunkPull {
   int32_t chunk = 0;
   int64_t min_version = 0;
   int64_t clock = 0;  // BOUNDED only
+  // Where the asker will put the weights (chunk's count), or empty. Whoever
+  // answers may write them there: the asker leaves it alone until then.
+  absl::Span<float> into = {};
 };
 
 // The totals of a round of sums over all shards, for one shard.
@@ -74,7 +78,8 @@ struct PushAck {
 struct ChunkValue {
   int32_t chunk = 0;
   int64_t version = 0;
-  FloatSlice weights;  // immutable
+  FloatSlice weights;           // immutable
+  absl::Span<float> into = {};  // as in the pull
 };
 
 // A chunk's part of a round of sums over all shards.

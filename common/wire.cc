@@ -6,86 +6,35 @@
 #include "absl/types/span.h"
 #include "common/check.h"
 #include "common/frame_parts.h"
+#include "common/shared_buffers.h"
+#include "common/slice_writer.h"
 #include "common/status.h"
 #include "common/wire_proto.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/message_lite.h"
-#include "google/protobuf/wire_format_lite.h"
-#include "grpcpp/support/slice.h"
 #include "selari/v1/parameter_service.pb.h"
 
 namespace selari {
 namespace {
 
-using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedOutputStream;
 
 // Tag, lengths and numbers of any item: an upper bound.
 constexpr int64_t kItemBytes = 96;
 constexpr int kItemCountMax = 1 << 16;
-// Below this, copying costs less than one more slice and its reference.
-constexpr int64_t kReferenceBytesMin = 1024;
+// A tensor that is only named counts for this part of its bytes, so that the
+// receiver still works on one frame while the next is made.
+constexpr int64_t kSharedBytesShare = 8;
 
-// Collects a message as slices: small parts are copied together, tensors stay
-// where they are.
-class SliceWriter {
- public:
-  void Append(const std::string& bytes) { pending_ += bytes; }
+int64_t BytesOf(absl::Span<const float> floats) {
+  return static_cast<int64_t>(floats.size() * sizeof(float));
+}
 
-  void AppendLengthTag(int field, int64_t length) {
-    AppendVarint(WireFormatLite::MakeTag(
-        field, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
-    AppendVarint(static_cast<uint64_t>(length));
-  }
-
-  void Append(const FloatSlice& floats) {
-    if (floats.data() != nullptr || floats.size() == 0) {
-      Append(reinterpret_cast<const char*>(floats.data()), floats.size_bytes(),
-             floats.owner());
-      return;
-    }
-    int64_t begin = 0;
-    for (const FloatSlice::Piece& piece : floats.pieces()) {
-      Append(piece.data, piece.end_byte - begin, floats.owner());
-      begin = piece.end_byte;
-    }
-  }
-
-  grpc::ByteBuffer Finish() {
-    FlushPending();
-    return grpc::ByteBuffer(slices_.data(), slices_.size());
-  }
-
- private:
-  void Append(const char* data, int64_t bytes,
-              const std::shared_ptr<const void>& owner) {
-    if (bytes < kReferenceBytesMin) {
-      pending_.append(data == nullptr ? "" : data, static_cast<size_t>(bytes));
-      return;
-    }
-    FlushPending();
-    using Owner = std::shared_ptr<const void>;
-    slices_.emplace_back(
-        const_cast<char*>(data), static_cast<size_t>(bytes),
-        [](void* held) { delete static_cast<Owner*>(held); }, new Owner(owner));
-  }
-
-  void AppendVarint(uint64_t value) {
-    uint8_t bytes[10];
-    const uint8_t* end = CodedOutputStream::WriteVarint64ToArray(value, bytes);
-    pending_.append(reinterpret_cast<const char*>(bytes), end - bytes);
-  }
-
-  void FlushPending() {
-    if (!pending_.empty()) {
-      slices_.emplace_back(pending_);
-      pending_.clear();
-    }
-  }
-
-  std::string pending_;
-  std::vector<grpc::Slice> slices_;
-};
+// One item of a repeated message field `item_field`.
+void AppendItem(int item_field, const std::string& item, SliceWriter* writer) {
+  writer->AppendLengthTag(item_field, static_cast<int64_t>(item.size()));
+  writer->Append(item);
+}
 
 // One item of a repeated message field `item_field` whose last field,
 // `floats_field`, is tensor bytes.
@@ -101,33 +50,77 @@ void AppendWithFloats(int item_field, const std::string& item, int floats_field,
   writer->Append(floats);
 }
 
+// Where floats lie in memory that both ends have; nothing when they do not, or
+// are too few for the trouble.
+std::optional<int64_t> SharedOffset(const float* floats, int64_t bytes,
+                                    const SharedMemory* shared) {
+  return shared == nullptr || bytes < kSharedBytesMin
+             ? std::nullopt
+             : shared->OffsetOf(floats, bytes);
+}
+
+void SetRange(int64_t offset, int64_t bytes, v1::SharedRange* range) {
+  range->set_offset(offset);
+  range->set_bytes(bytes);
+}
+
 // Items with tensors go straight to the writer, the others into `message`:
 // protobuf reads parts of a message in any order as one.
 struct RequestEncoder {
   void operator()(const ChunkPush& push) {
+    v1::ChunkPush item = ToProtoWithoutGradient(push);
+    const FloatSlice& gradient = push.gradient;
+    const std::optional<int64_t> offset =
+        SharedOffset(gradient.data(), gradient.size_bytes(), shared);
+    if (offset.has_value()) {
+      SetRange(*offset, gradient.size_bytes(), item.mutable_gradient_at());
+      shared_bytes += gradient.size_bytes();
+      // Not in `message`: all pushes stay in one order.
+      AppendItem(v1::StreamParametersRequest::kPushesFieldNumber,
+                 item.SerializeAsString(), writer);
+      return;
+    }
     AppendWithFloats(v1::StreamParametersRequest::kPushesFieldNumber,
-                     ToProtoWithoutGradient(push).SerializeAsString(),
-                     v1::ChunkPush::kGradientFieldNumber, push.gradient,
-                     writer);
+                     item.SerializeAsString(),
+                     v1::ChunkPush::kGradientFieldNumber, gradient, writer);
   }
   void operator()(const ChunkPull& pull) {
-    *message.add_pulls() = ToProto(pull);
+    v1::ChunkPull* const item = message.add_pulls();
+    *item = ToProto(pull);
+    const int64_t bytes = BytesOf(pull.into);
+    const std::optional<int64_t> offset =
+        SharedOffset(pull.into.data(), bytes, shared);
+    if (offset.has_value()) {
+      SetRange(*offset, bytes, item->mutable_weights_to());
+    }
   }
   void operator()(const ReductionTotals& totals) {
     *message.add_totals() = ToProto(totals);
   }
 
   SliceWriter* writer;
+  const SharedMemory* shared;
   v1::StreamParametersRequest message;
+  int64_t shared_bytes = 0;
 };
 
 struct ReplyEncoder {
   void operator()(const PushAck& ack) { *message.add_acks() = ToProto(ack); }
   void operator()(const ChunkValue& value) {
+    v1::ChunkValue item = ToProtoWithoutWeights(value);
+    const FloatSlice& weights = value.weights;
+    const std::optional<int64_t> offset =
+        SharedOffset(weights.data(), weights.size_bytes(), shared);
+    if (offset.has_value()) {
+      SetRange(*offset, weights.size_bytes(), item.mutable_weights_at());
+      shared_bytes += weights.size_bytes();
+      AppendItem(v1::StreamParametersResponse::kValuesFieldNumber,
+                 item.SerializeAsString(), writer);
+      return;
+    }
     AppendWithFloats(v1::StreamParametersResponse::kValuesFieldNumber,
-                     ToProtoWithoutWeights(value).SerializeAsString(),
-                     v1::ChunkValue::kWeightsFieldNumber, value.weights,
-                     writer);
+                     item.SerializeAsString(),
+                     v1::ChunkValue::kWeightsFieldNumber, weights, writer);
   }
   void operator()(const ReductionPartials& partials) {
     *message.add_partials() = ToProto(partials);
@@ -137,25 +130,28 @@ struct ReplyEncoder {
   }
 
   SliceWriter* writer;
+  const SharedMemory* shared;
   v1::StreamParametersResponse message;
+  int64_t shared_bytes = 0;
 };
 
 template <typename Encoder, typename Item>
-EncodedFrame Encode(int64_t bytes_max, std::deque<Item>* queue) {
+EncodedFrame Encode(int64_t bytes_max, std::deque<Item>* queue,
+                    const SharedMemory* shared) {
   SELARI_CHECK(!queue->empty());
   SliceWriter writer;
-  Encoder encoder{&writer, {}};
+  Encoder encoder{&writer, shared, {}};
   int64_t bytes = 0;
   int count = 0;
   do {
-    bytes += WireBytes(queue->front());
+    bytes += WireBytes(queue->front(), shared);
     ++count;
     std::visit(encoder, queue->front());
     queue->pop_front();
   } while (!queue->empty() && count < kItemCountMax &&
-           bytes + WireBytes(queue->front()) <= bytes_max);
+           bytes + WireBytes(queue->front(), shared) <= bytes_max);
   writer.Append(encoder.message.SerializeAsString());
-  return {writer.Finish(), bytes};
+  return {writer.Finish(), bytes, encoder.shared_bytes};
 }
 
 template <typename Message>
@@ -192,20 +188,78 @@ absl::StatusOr<FloatSlice> FloatsOf(
                     parts);
 }
 
+// The floats that the other end means.
+absl::StatusOr<absl::Span<float>> FloatsAt(
+    const char* field, const v1::SharedRange& range,
+    const std::shared_ptr<SharedMemory>& shared) {
+  if (shared == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(field, " is set, but this stream shares no memory"));
+  }
+  absl::StatusOr<float*> floats = shared->At(range.offset(), range.bytes());
+  if (!floats.ok()) {
+    return Annotate(floats.status(), field);
+  }
+  return absl::MakeSpan(*floats,
+                        static_cast<size_t>(range.bytes()) / sizeof(float));
+}
+
+absl::StatusOr<FloatSlice> SliceAt(
+    const char* field, const v1::SharedRange& range,
+    const std::shared_ptr<SharedMemory>& shared) {
+  SELARI_ASSIGN_OR_RETURN(const absl::Span<float> floats,
+                          FloatsAt(field, range, shared));
+  return FloatSlice(floats.data(), static_cast<int64_t>(floats.size()), shared);
+}
+
+// A tensor comes in the message or is named, never both.
+absl::Status CheckOnePlace(const char* field, const FrameParts::Item& item) {
+  if (item.payload_bytes == 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      field, " is set beside ", item.payload_bytes, " bytes in the message"));
+}
+
 absl::StatusOr<ChunkPush> PushOf(const v1::ChunkPush& message,
                                  const std::shared_ptr<const FrameParts>& parts,
-                                 const FrameParts::Item& item) {
+                                 const FrameParts::Item& item,
+                                 const std::shared_ptr<SharedMemory>& shared) {
   SELARI_ASSIGN_OR_RETURN(ChunkPush push, FromProtoWithoutGradient(message));
+  if (message.has_gradient_at()) {
+    SELARI_RETURN_IF_ERROR(CheckOnePlace("gradient_at", item));
+    SELARI_ASSIGN_OR_RETURN(
+        push.gradient, SliceAt("gradient_at", message.gradient_at(), shared));
+    return push;
+  }
   SELARI_ASSIGN_OR_RETURN(push.gradient, FloatsOf("gradient", parts, item));
   return push;
 }
 
+absl::StatusOr<ChunkPull> PullOf(const v1::ChunkPull& message,
+                                 const std::shared_ptr<SharedMemory>& shared) {
+  SELARI_ASSIGN_OR_RETURN(ChunkPull pull, FromProto(message));
+  if (message.has_weights_to()) {
+    SELARI_ASSIGN_OR_RETURN(
+        pull.into, FloatsAt("weights_to", message.weights_to(), shared));
+  }
+  return pull;
+}
+
 absl::StatusOr<ChunkValue> ValueOf(
     const std::shared_ptr<const FrameParts>& parts,
-    const FrameParts::Item& item) {
+    const FrameParts::Item& item, const std::shared_ptr<SharedMemory>& shared,
+    int64_t* shared_bytes) {
   v1::ChunkValue message;
   SELARI_RETURN_IF_ERROR(Parse(item.fields, &message));
   SELARI_ASSIGN_OR_RETURN(ChunkValue value, FromProtoWithoutWeights(message));
+  if (message.has_weights_at()) {
+    SELARI_RETURN_IF_ERROR(CheckOnePlace("weights_at", item));
+    SELARI_ASSIGN_OR_RETURN(
+        value.weights, SliceAt("weights_at", message.weights_at(), shared));
+    *shared_bytes += value.weights.size_bytes();
+    return value;
+  }
   SELARI_ASSIGN_OR_RETURN(value.weights, FloatsOf("weights", parts, item));
   return value;
 }
@@ -224,10 +278,10 @@ RequestError Refusal(const Message& message, int64_t step, int64_t sequence,
 
 struct TensorBytes {
   int64_t operator()(const ChunkPush& push) const {
-    return push.gradient.size_bytes();
+    return Share(push.gradient);
   }
   int64_t operator()(const ChunkValue& value) const {
-    return value.weights.size_bytes();
+    return Share(value.weights);
   }
   int64_t operator()(const ReductionTotals& totals) const {
     return static_cast<int64_t>(totals.totals.size() * sizeof(double));
@@ -240,6 +294,15 @@ struct TensorBytes {
   }
   int64_t operator()(const ChunkPull&) const { return 0; }
   int64_t operator()(const PushAck&) const { return 0; }
+
+  int64_t Share(const FloatSlice& floats) const {
+    const int64_t bytes = floats.size_bytes();
+    return SharedOffset(floats.data(), bytes, shared).has_value()
+               ? bytes / kSharedBytesShare
+               : bytes;
+  }
+
+  const SharedMemory* shared;
 };
 
 }  // namespace
@@ -254,6 +317,10 @@ grpc::ByteBuffer EncodeHello(const StreamHello& hello) {
   message.mutable_hello()->set_worker_id(hello.worker.worker_id);
   message.mutable_hello()->set_worker_incarnation(hello.worker.incarnation);
   message.mutable_hello()->set_shard_map_version(hello.shard_map_version);
+  if (hello.shared_memory.has_value()) {
+    *message.mutable_hello()->mutable_shared_memory() =
+        ToProto(*hello.shared_memory);
+  }
   return EncodeMessage(message);
 }
 
@@ -263,27 +330,31 @@ grpc::ByteBuffer EncodeHelloReply(const StreamHelloReply& reply) {
   message.mutable_hello()->mutable_shards()->Assign(reply.shards.begin(),
                                                     reply.shards.end());
   message.mutable_hello()->set_window_bytes(reply.window_bytes);
+  message.mutable_hello()->set_shared_memory_opened(reply.shared_memory_opened);
   return EncodeMessage(message);
 }
 
-EncodedFrame EncodeRequests(int64_t bytes_max,
-                            std::deque<ShardRequest>* queue) {
-  return Encode<RequestEncoder>(bytes_max, queue);
+EncodedFrame EncodeRequests(int64_t bytes_max, std::deque<ShardRequest>* queue,
+                            const SharedMemory* shared) {
+  return Encode<RequestEncoder>(bytes_max, queue, shared);
 }
 
-EncodedFrame EncodeReplies(int64_t bytes_max, std::deque<ShardReply>* queue) {
-  return Encode<ReplyEncoder>(bytes_max, queue);
+EncodedFrame EncodeReplies(int64_t bytes_max, std::deque<ShardReply>* queue,
+                           const SharedMemory* shared) {
+  return Encode<ReplyEncoder>(bytes_max, queue, shared);
 }
 
-int64_t WireBytes(const ShardRequest& request) {
-  return kItemBytes + std::visit(TensorBytes(), request);
+int64_t WireBytes(const ShardRequest& request, const SharedMemory* shared) {
+  return kItemBytes + std::visit(TensorBytes{shared}, request);
 }
 
-int64_t WireBytes(const ShardReply& reply) {
-  return kItemBytes + std::visit(TensorBytes(), reply);
+int64_t WireBytes(const ShardReply& reply, const SharedMemory* shared) {
+  return kItemBytes + std::visit(TensorBytes{shared}, reply);
 }
 
-absl::StatusOr<RequestFrame> DecodeRequests(const grpc::ByteBuffer& bytes) {
+absl::StatusOr<RequestFrame> DecodeRequests(
+    const grpc::ByteBuffer& bytes,
+    const std::shared_ptr<SharedMemory>& shared) {
   SELARI_ASSIGN_OR_RETURN(
       const std::shared_ptr<const FrameParts> parts,
       TakeApart(bytes, v1::StreamParametersRequest::kPushesFieldNumber,
@@ -298,12 +369,16 @@ absl::StatusOr<RequestFrame> DecodeRequests(const grpc::ByteBuffer& bytes) {
     const v1::StreamHello& hello = message.hello();
     frame.hello = StreamHello{hello.job_id(),
                               {hello.worker_id(), hello.worker_incarnation()},
-                              hello.shard_map_version()};
+                              hello.shard_map_version(),
+                              std::nullopt};
+    if (hello.has_shared_memory()) {
+      frame.hello->shared_memory = FromProto(hello.shared_memory());
+    }
   }
   v1::ChunkPush push;
   for (const FrameParts::Item& item : parts->items) {
     SELARI_RETURN_IF_ERROR(Parse(item.fields, &push));
-    auto parsed = PushOf(push, parts, item);
+    auto parsed = PushOf(push, parts, item, shared);
     if (parsed.ok()) {
       frame.requests.emplace_back(*std::move(parsed));
     } else {
@@ -312,7 +387,7 @@ absl::StatusOr<RequestFrame> DecodeRequests(const grpc::ByteBuffer& bytes) {
     }
   }
   for (const v1::ChunkPull& pull : message.pulls()) {
-    auto parsed = FromProto(pull);
+    auto parsed = PullOf(pull, shared);
     if (parsed.ok()) {
       frame.requests.emplace_back(*std::move(parsed));
     } else {
@@ -327,7 +402,9 @@ absl::StatusOr<RequestFrame> DecodeRequests(const grpc::ByteBuffer& bytes) {
   return frame;
 }
 
-absl::StatusOr<ReplyFrame> DecodeReplies(const grpc::ByteBuffer& bytes) {
+absl::StatusOr<ReplyFrame> DecodeReplies(
+    const grpc::ByteBuffer& bytes,
+    const std::shared_ptr<SharedMemory>& shared) {
   SELARI_ASSIGN_OR_RETURN(
       const std::shared_ptr<const FrameParts> parts,
       TakeApart(bytes, v1::StreamParametersResponse::kValuesFieldNumber,
@@ -343,14 +420,16 @@ absl::StatusOr<ReplyFrame> DecodeReplies(const grpc::ByteBuffer& bytes) {
     frame.hello =
         StreamHelloReply{hello.server_incarnation(),
                          {hello.shards().begin(), hello.shards().end()},
-                         hello.window_bytes()};
+                         hello.window_bytes(),
+                         hello.shared_memory_opened()};
   }
   for (const v1::PushAck& ack : message.acks()) {
     SELARI_ASSIGN_OR_RETURN(PushAck parsed, FromProto(ack));
     frame.replies.emplace_back(parsed);
   }
   for (const FrameParts::Item& item : parts->items) {
-    SELARI_ASSIGN_OR_RETURN(ChunkValue parsed, ValueOf(parts, item));
+    SELARI_ASSIGN_OR_RETURN(ChunkValue parsed,
+                            ValueOf(parts, item, shared, &frame.shared_bytes));
     frame.replies.emplace_back(std::move(parsed));
   }
   for (const v1::ReductionPartials& partials : message.partials()) {

@@ -6,6 +6,9 @@
 // Copies per tensor byte: none, neither when sending nor when receiving: the
 // FloatSlices point into what gRPC received.
 //
+// A stream whose two ends share memory says where in it a tensor lies, and the
+// tensor itself does not travel. Null: they share none.
+//
 // Pure functions: safe from any thread.
 
 #ifndef SELARI_COMMON_WIRE_H_
@@ -13,12 +16,14 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/shard_message.h"
+#include "common/shared_memory.h"
 #include "grpcpp/support/byte_buffer.h"
 
 namespace selari {
@@ -32,12 +37,14 @@ struct StreamHello {
   std::string job_id;
   WorkerIdentity worker;
   int64_t shard_map_version = 0;
+  std::optional<SharedMemoryOffer> shared_memory = std::nullopt;
 };
 
 struct StreamHelloReply {
   uint64_t server_incarnation = 0;
   std::vector<int32_t> shards;
   int64_t window_bytes = 0;
+  bool shared_memory_opened = false;
 };
 
 // A request frame that asks for nothing.
@@ -50,17 +57,23 @@ struct EncodedFrame {
   grpc::ByteBuffer bytes;
   // Sum of WireBytes over what the frame holds.
   int64_t wire_bytes = 0;
+  // Tensor bytes that the frame only names.
+  int64_t shared_bytes = 0;
 };
 
 // Takes requests (replies) from the front of `queue`, at least one and then as
 // many as fit in `bytes_max`. REQUIRES: the queue is not empty.
-EncodedFrame EncodeRequests(int64_t bytes_max, std::deque<ShardRequest>* queue);
-EncodedFrame EncodeReplies(int64_t bytes_max, std::deque<ShardReply>* queue);
+EncodedFrame EncodeRequests(int64_t bytes_max, std::deque<ShardRequest>* queue,
+                            const SharedMemory* shared = nullptr);
+EncodedFrame EncodeReplies(int64_t bytes_max, std::deque<ShardReply>* queue,
+                           const SharedMemory* shared = nullptr);
 
-// What a request or reply counts for in queues and windows, in bytes; at
-// least what it takes on the wire.
-int64_t WireBytes(const ShardRequest& request);
-int64_t WireBytes(const ShardReply& reply);
+// What a request or reply counts for in queues and frames, in bytes; at least
+// what it takes on the wire.
+int64_t WireBytes(const ShardRequest& request,
+                  const SharedMemory* shared = nullptr);
+int64_t WireBytes(const ShardReply& reply,
+                  const SharedMemory* shared = nullptr);
 
 struct RequestFrame {
   std::optional<StreamHello> hello;
@@ -73,12 +86,18 @@ struct RequestFrame {
 struct ReplyFrame {
   std::optional<StreamHelloReply> hello;
   std::vector<ShardReply> replies;
+  // Of the weights that lie in shared memory.
+  int64_t shared_bytes = 0;
 };
 
 // INVALID_ARGUMENT when the bytes are no message, when there are over 2^16
 // items, or when a field without a refusal of its own is impossible.
-absl::StatusOr<RequestFrame> DecodeRequests(const grpc::ByteBuffer& bytes);
-absl::StatusOr<ReplyFrame> DecodeReplies(const grpc::ByteBuffer& bytes);
+absl::StatusOr<RequestFrame> DecodeRequests(
+    const grpc::ByteBuffer& bytes,
+    const std::shared_ptr<SharedMemory>& shared = nullptr);
+absl::StatusOr<ReplyFrame> DecodeReplies(
+    const grpc::ByteBuffer& bytes,
+    const std::shared_ptr<SharedMemory>& shared = nullptr);
 
 }  // namespace selari
 

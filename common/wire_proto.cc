@@ -104,7 +104,11 @@ absl::StatusOr<ChunkPull> FromProto(const v1::ChunkPull& message) {
   SELARI_RETURN_IF_ERROR(
       CheckRange("min_version", message.min_version(), 0, kInt64Max));
   SELARI_RETURN_IF_ERROR(CheckRange("clock", message.clock(), 0, kInt64Max));
-  return ChunkPull{message.chunk(), message.min_version(), message.clock()};
+  ChunkPull pull;
+  pull.chunk = message.chunk();
+  pull.min_version = message.min_version();
+  pull.clock = message.clock();
+  return pull;
 }
 
 absl::StatusOr<ReductionTotals> FromProto(const v1::ReductionTotals& message) {
@@ -154,6 +158,20 @@ absl::StatusOr<RequestError> FromProto(const v1::RequestError& message) {
                               message.message()),
                  error.reason, error.retry_after_ms);
   return error;
+}
+
+SharedMemoryOffer FromProto(const v1::SharedMemory& message) {
+  return {message.process_id(), message.file(), message.bytes(),
+          message.cookie()};
+}
+
+v1::SharedMemory ToProto(const SharedMemoryOffer& offer) {
+  v1::SharedMemory message;
+  message.set_process_id(offer.process_id);
+  message.set_file(offer.descriptor);
+  message.set_bytes(offer.bytes);
+  message.set_cookie(offer.cookie);
+  return message;
 }
 
 v1::ChunkPush ToProtoWithoutGradient(const ChunkPush& push) {

@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/shard_message.h"
+#include "common/shared_memory.h"
 #include "selari/v1/parameter_service.pb.h"
 
 namespace selari {
@@ -35,17 +36,21 @@ absl::StatusOr<PushAck> FromProto(const v1::PushAck& message);
 absl::StatusOr<ReductionPartials> FromProto(
     const v1::ReductionPartials& message);
 absl::StatusOr<RequestError> FromProto(const v1::RequestError& message);
+// Unchecked: SharedMemory::Borrow does that.
+SharedMemoryOffer FromProto(const v1::SharedMemory& message);
 
 // Without the tensor bytes: the caller adds them, by reference or by copy.
 v1::ChunkPush ToProtoWithoutGradient(const ChunkPush& push);
 v1::ChunkValue ToProtoWithoutWeights(const ChunkValue& value);
 
+// Without the place for the weights.
 v1::ChunkPull ToProto(const ChunkPull& pull);
 v1::ReductionTotals ToProto(const ReductionTotals& totals);
 v1::PushAck ToProto(const PushAck& ack);
 v1::ReductionPartials ToProto(const ReductionPartials& partials);
 // The message is cut after 1,024 characters.
 v1::RequestError ToProto(const RequestError& error);
+v1::SharedMemory ToProto(const SharedMemoryOffer& offer);
 
 }  // namespace selari
 

@@ -155,6 +155,20 @@ TEST(WireTest, HellosSurviveTheRoundTrip) {
   EXPECT_EQ(reply->hello->window_bytes, 4096);
 }
 
+TEST(WireTest, OffersOfSharedMemorySurviveTheRoundTrip) {
+  const auto hello = DecodeRequests(EncodeHello(
+      {"job", {3, 99}, 2, SharedMemoryOffer{12, 5, 8192, "cookie"}}));
+  ASSERT_TRUE(hello.ok() && hello->hello.has_value());
+  ASSERT_TRUE(hello->hello->shared_memory.has_value());
+  EXPECT_EQ(hello->hello->shared_memory->process_id, 12);
+  EXPECT_EQ(hello->hello->shared_memory->descriptor, 5);
+  EXPECT_EQ(hello->hello->shared_memory->bytes, 8192);
+  EXPECT_EQ(hello->hello->shared_memory->cookie, "cookie");
+  const auto reply = DecodeReplies(EncodeHelloReply({77, {1, 3}, 4096, true}));
+  ASSERT_TRUE(reply.ok() && reply->hello.has_value());
+  EXPECT_TRUE(reply->hello->shared_memory_opened);
+}
+
 TEST(WireTest, HeartbeatAsksForNothing) {
   const auto frame = DecodeRequests(EncodeHeartbeat());
   ASSERT_TRUE(frame.ok()) << frame.status();

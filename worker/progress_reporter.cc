@@ -70,6 +70,7 @@ absl::Status ProgressReporter::OnStep(const StepReport& report) {
       const ClientStats stats = parameter_client_->Stats();
       totals->set_bytes_pushed(stats.bytes_pushed);
       totals->set_bytes_pulled(stats.bytes_pulled);
+      totals->set_bytes_shared(stats.bytes_shared);
     }
   }
   return options_.check != nullptr ? options_.check() : absl::OkStatus();

@@ -26,7 +26,9 @@ StepLoop::StepLoop(const Parts& parts, const StepLoopOptions& options)
                             leaves.end - options.leaves.begin});
   }
   for (const ModelTensor& tensor : parts.model->tensors()) {
-    gradient_pools_.push_back(std::make_unique<BufferPool>(tensor.size));
+    gradient_pools_.push_back(std::make_unique<BufferPool>(
+        tensor.size,
+        [this](int64_t floats) { return parts_.client->NewBuffer(floats); }));
   }
 }
 

@@ -18,6 +18,7 @@ struct BenchWireCommand {
   int32_t shards = 16;
   int32_t streams = 0;    // to the server; 0: as in training
   int64_t frame_kib = 0;  // of one message, units of 2^10; 0: as in training
+  bool no_shared_memory = false;
   int32_t repeats = 5;
   int32_t steps = 2000;  // of the small model
   bool json = false;

@@ -47,7 +47,8 @@ ProcessMemory ReadProcessMemory() {
 }
 
 ProcessMemory ParseProcessMemory(absl::string_view status) {
-  return {BytesOf(status, "VmRSS"), BytesOf(status, "VmHWM")};
+  return {BytesOf(status, "VmRSS"), BytesOf(status, "VmHWM"),
+          BytesOf(status, "RssShmem")};
 }
 
 void ResetMemoryPeak() {

@@ -15,6 +15,9 @@ namespace selari {
 struct ProcessMemory {
   int64_t rss_bytes = 0;       // VmRSS: resident now
   int64_t rss_peak_bytes = 0;  // VmHWM: the most so far
+  // RssShmem: the part of rss_bytes that is memory shared between processes,
+  // and so counted by each of them.
+  int64_t rss_shared_bytes = 0;
 };
 
 ProcessMemory ReadProcessMemory();

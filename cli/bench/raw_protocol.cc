@@ -39,7 +39,8 @@ struct ReplyFrame {
   int64_t rss_bytes;
   int64_t rss_peak_bytes;
   int32_t isa_level;
-  uint32_t reserved[3];
+  uint32_t reserved;
+  int64_t rss_shared_bytes;
 };
 static_assert(sizeof(ReplyFrame) == 64, "both ends agree on 64 bytes");
 
@@ -148,6 +149,7 @@ absl::Status SendRawReply(Socket* socket, const absl::Status& status,
   frame.token = reply.token;
   frame.rss_bytes = reply.rss_bytes;
   frame.rss_peak_bytes = reply.rss_peak_bytes;
+  frame.rss_shared_bytes = reply.rss_shared_bytes;
   frame.isa_level = reply.isa_level;
   SELARI_RETURN_IF_ERROR(socket->Send(&frame, sizeof(frame)));
   return socket->Send(text.data(), static_cast<int64_t>(text.size()));
@@ -172,6 +174,7 @@ absl::StatusOr<RawReply> ReceiveRawReply(Socket* socket) {
   reply.isa_level = frame.isa_level;
   reply.rss_bytes = frame.rss_bytes;
   reply.rss_peak_bytes = frame.rss_peak_bytes;
+  reply.rss_shared_bytes = frame.rss_shared_bytes;
   return reply;
 }
 

@@ -55,7 +55,8 @@ struct RawReply {
   int32_t grpc_port = 0;  // kOpen: where that listens
   int32_t isa_level = 0;  // kOpen: the peer's IsaLevel
   int64_t rss_bytes = 0;  // kMemory: resident now
-  int64_t rss_peak_bytes = 0;  // kMemory: most since kOpen
+  int64_t rss_peak_bytes = 0;    // kMemory: most since kOpen
+  int64_t rss_shared_bytes = 0;  // kMemory: of rss_bytes, shared memory
 };
 
 absl::Status SendRawRequest(Socket* socket, const RawRequest& request);

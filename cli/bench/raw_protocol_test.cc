@@ -70,6 +70,7 @@ TEST(RawProtocolTest, RepliesCarryErrors) {
   RawReply reply;
   reply.token = 99;
   reply.rss_peak_bytes = 5;
+  reply.rss_shared_bytes = 3;
   ASSERT_TRUE(SendRawReply(&ends.server, absl::OkStatus(), reply).ok());
   ASSERT_TRUE(
       SendRawReply(&ends.server, absl::UnavailableError("busy"), {}).ok());
@@ -80,6 +81,7 @@ TEST(RawProtocolTest, RepliesCarryErrors) {
   ASSERT_TRUE(good.ok()) << good.status();
   EXPECT_EQ(good->token, 99);
   EXPECT_EQ(good->rss_peak_bytes, 5);
+  EXPECT_EQ(good->rss_shared_bytes, 3);
   EXPECT_EQ(bad.status(), absl::UnavailableError("the peer: busy"));
 }
 

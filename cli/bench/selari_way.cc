@@ -12,14 +12,15 @@ namespace {
 
 class SelariWay final : public WireWay {
  public:
-  SelariWay(WireSession* session, std::vector<RawClient::Tensors> gradients)
-      : session_(*session),
-        gradients_(std::move(gradients)),
-        expected_(session->shape(), session->job()) {}
+  explicit SelariWay(WireSession* session)
+      : session_(*session), expected_(session->shape(), session->job()) {}
 
   absl::Status Connect(const WireTransport& transport) {
     for (int32_t worker = 0; worker < workers(); ++worker) {
       SELARI_ASSIGN_OR_RETURN(auto client, session_.Connect(worker, transport));
+      gradients_.push_back(MakeWireGradient(
+          session_.shape(), worker,
+          [&client](int64_t floats) { return client->NewBuffer(floats); }));
       clients_.push_back(std::move(client));
     }
     return absl::OkStatus();
@@ -46,6 +47,10 @@ class SelariWay final : public WireWay {
     version_ += kind == WireKind::kPull ? 0 : 1;
     received_ = seconds.ok() && kind != WireKind::kPushApply;
     return seconds;
+  }
+
+  bool SharesMemory() const override {
+    return clients_[0]->Stats().bytes_shared > 0;
   }
 
   absl::StatusOr<int64_t> Check() override {
@@ -112,7 +117,7 @@ class SelariWay final : public WireWay {
   }
 
   WireSession& session_;
-  const std::vector<RawClient::Tensors> gradients_;  // by worker
+  std::vector<RawClient::Tensors> gradients_;  // by worker
   const ExpectedWeights expected_;
   std::vector<std::unique_ptr<ParameterClient>> clients_;  // by worker
   int64_t version_ = 0;                                    // updates so far
@@ -122,9 +127,8 @@ class SelariWay final : public WireWay {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WireWay>> MakeSelariWay(
-    WireSession* session, std::vector<RawClient::Tensors> gradients,
-    const WireTransport& transport) {
-  auto way = std::make_unique<SelariWay>(session, std::move(gradients));
+    WireSession* session, const WireTransport& transport) {
+  auto way = std::make_unique<SelariWay>(session);
   SELARI_RETURN_IF_ERROR(way->Connect(transport));
   return std::unique_ptr<WireWay>(std::move(way));
 }

@@ -49,20 +49,20 @@ class WireBenchmark {
     }
   }
 
-  // Gradients, and the weights that the product and raw TCP receive.
+  // Gradients and received weights, for the product and for raw TCP.
   int64_t MemoryNeed() const {
     constexpr int64_t kRest = int64_t{64} << 20;
-    return options_.shape.bytes() * options_.shape.workers * 3 + kRest;
+    return options_.shape.bytes() * options_.shape.workers * 4 + kRest;
   }
 
   absl::Status MeasureLargeModel() {
     SELARI_ASSIGN_OR_RETURN(const auto session,
                             WireSession::Open(address_, options_.shape));
     ResetMemoryPeak();
+    SELARI_RETURN_IF_ERROR(AddSelari(session.get()));
     for (int32_t worker = 0; worker < options_.shape.workers; ++worker) {
       gradients_.push_back(MakeWireGradient(options_.shape, worker));
     }
-    SELARI_RETURN_IF_ERROR(AddSelari(session.get()));
     SELARI_RETURN_IF_ERROR(AddOthers(session.get()));
     // Round 0 warms up.
     for (int32_t round = 0; round <= options_.repeats; ++round) {
@@ -80,12 +80,13 @@ class WireBenchmark {
 
   absl::Status AddSelari(WireSession* session) {
     Tell("memory");
-    SELARI_ASSIGN_OR_RETURN(
-        auto way, MakeSelariWay(session, gradients_, options_.transport));
+    SELARI_ASSIGN_OR_RETURN(auto way,
+                            MakeSelariWay(session, options_.transport));
     for (const WireKind kind : kWireKinds) {
       SELARI_RETURN_IF_ERROR(way->Run(kind).status());
       SELARI_RETURN_IF_ERROR(Check(way.get()));
     }
+    report_.shares_memory = way->SharesMemory();
     WireMemory& memory = report_.memory;
     SELARI_ASSIGN_OR_RETURN(memory.server, session->PeerMemory());
     memory.client = ReadProcessMemory();

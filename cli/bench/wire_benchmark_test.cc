@@ -64,6 +64,15 @@ TEST_F(WireBenchmarkTest, EveryWayMovesAndComparesAllWeights) {
   EXPECT_EQ(report->latency.steps, 3);
   EXPECT_GT(report->latency.selari.p99_us, 0);
   EXPECT_GT(report->memory.server.rss_bytes, 0);
+  EXPECT_TRUE(report->shares_memory);
+}
+
+TEST_F(WireBenchmarkTest, MessagesOnly) {
+  options_.transport.share_memory = false;
+  options_.steps = 0;
+  const auto report = MeasureWire(options_, peer_->address(), nullptr);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_FALSE(report->shares_memory);
 }
 
 TEST_F(WireBenchmarkTest, TwoWorkersWithAdam) {
@@ -98,8 +107,7 @@ TEST_F(WireBenchmarkTest, ClientThatGoesAwayFreesThePeer) {
 TEST_F(WireBenchmarkTest, LostPeerEndsWorkersOfAllWays) {
   const auto session = WireSession::Open(peer_->address(), options_.shape);
   ASSERT_TRUE(session.ok()) << session.status();
-  auto selari =
-      MakeSelariWay(session->get(), {MakeWireGradient(options_.shape, 0)});
+  auto selari = MakeSelariWay(session->get());
   auto raw = MakeRawWays(session->get(), {MakeWireGradient(options_.shape, 0)});
   const auto grpc = MakeGrpcWay(session->get());
   ASSERT_TRUE(selari.ok() && raw.ok());

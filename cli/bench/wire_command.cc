@@ -37,6 +37,7 @@ WireOptions OptionsOf(const BenchWireCommand& command) {
       command.optimizer == "adam" ? WireOptimizer::kAdam : WireOptimizer::kSgd;
   options.transport.streams = command.streams;
   options.transport.frame_bytes = command.frame_kib << 10;
+  options.transport.share_memory = !command.no_shared_memory;
   options.repeats = command.repeats;
   options.steps = command.steps;
   return options;

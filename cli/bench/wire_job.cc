@@ -66,11 +66,11 @@ void FillWireGradient(int32_t worker, int64_t first,
 }
 
 std::vector<std::shared_ptr<const FloatBuffer>> MakeWireGradient(
-    const WireShape& shape, int32_t worker) {
+    const WireShape& shape, int32_t worker, const BufferSource& source) {
   std::vector<std::shared_ptr<const FloatBuffer>> gradient;
   int64_t first = 0;
   for (const int64_t floats : WireTensorSizes(shape)) {
-    auto tensor = FloatBuffer::Allocate(floats);
+    auto tensor = source(floats);
     FillWireGradient(worker, first,
                      {tensor->data(), static_cast<size_t>(floats)});
     gradient.push_back(std::move(tensor));

@@ -33,8 +33,9 @@ struct WireShape {
 
 // How a client's bytes travel; 0: as in training.
 struct WireTransport {
-  int32_t streams = 0;      // to the server
-  int64_t frame_bytes = 0;  // of one message, about
+  int32_t streams = 0;       // to the server
+  int64_t frame_bytes = 0;   // of one message, about
+  bool share_memory = true;  // with a peer that can
 };
 
 // 16 MiB: a model of 256 MiB has 16 tensors, the last may be smaller.
@@ -53,9 +54,10 @@ std::vector<int64_t> WireTensorSizes(const WireShape& shape);
 void FillWireGradient(int32_t worker, int64_t first,
                       absl::Span<float> gradient);
 
-// The gradient of one worker, by tensor.
+// The gradient of one worker, by tensor, in memory of `source`.
 std::vector<std::shared_ptr<const FloatBuffer>> MakeWireGradient(
-    const WireShape& shape, int32_t worker);
+    const WireShape& shape, int32_t worker,
+    const BufferSource& source = FloatBuffer::Allocate);
 
 }  // namespace selari
 

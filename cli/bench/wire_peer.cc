@@ -143,6 +143,7 @@ void WirePeer::TakeControl() {
     const ProcessMemory memory = ReadProcessMemory();
     reply.rss_bytes = memory.rss_bytes;
     reply.rss_peak_bytes = memory.rss_peak_bytes;
+    reply.rss_shared_bytes = memory.rss_shared_bytes;
     SendRawReply(&*control_, absl::OkStatus(), reply).IgnoreError();
   } else if (request->op == RawOp::kClose) {
     // Answered when all is gone, so that the next session finds the port free.

@@ -46,10 +46,12 @@ std::string HeadText(const WireReport& report) {
   return absl::StrFormat(
       "%s of fp32 weights, %s, %d worker%s, %d shards; medians of %d "
       "(min-max)\n"
-      "peer %s%s\n",
+      "peer %s%s\n"
+      "tensors pass through %s\n",
       HumanBytes(shape.bytes()), OptimizerName(shape.optimizer), shape.workers,
       shape.workers == 1 ? "" : "s", shape.shards, report.options.repeats,
-      report.peer, report.own_peer ? ", a second process here" : "");
+      report.peer, report.own_peer ? ", a second process here" : "",
+      report.shares_memory ? "shared memory" : "gRPC messages");
 }
 
 std::string KindsText(const WireReport& report) {
@@ -98,6 +100,11 @@ std::string LatencyText(const WireLatency& latency) {
   return text;
 }
 
+// What the client lends is counted there.
+int64_t ServerPeak(const WireMemory& memory) {
+  return memory.server.rss_peak_bytes - memory.server.rss_shared_bytes;
+}
+
 std::string MemoryText(const WireMemory& memory) {
   const int64_t server_least =
       memory.server_weights_bytes + memory.server_slots_bytes;
@@ -105,14 +112,19 @@ std::string MemoryText(const WireMemory& memory) {
       memory.client_weights_bytes + memory.client_gradients_bytes;
   return absl::StrFormat(
       "\nresident memory\n"
-      "server      %s at most, %s now; weights %s, slots %s: %.2f times\n"
+      "server      %s at most, %s now; weights %s, slots %s: %.2f times%s\n"
       "client      %s at most, %s now; weights %s, gradients %s: %.2f times\n",
-      HumanBytes(memory.server.rss_peak_bytes),
-      HumanBytes(memory.server.rss_bytes),
+      HumanBytes(ServerPeak(memory)),
+      HumanBytes(memory.server.rss_bytes - memory.server.rss_shared_bytes),
       HumanBytes(memory.server_weights_bytes),
       HumanBytes(memory.server_slots_bytes),
-      Ratio(static_cast<double>(memory.server.rss_peak_bytes),
+      Ratio(static_cast<double>(ServerPeak(memory)),
             static_cast<double>(server_least)),
+      memory.server.rss_shared_bytes > 0
+          ? absl::StrCat(", without ",
+                         HumanBytes(memory.server.rss_shared_bytes),
+                         " that the client lends")
+          : "",
       HumanBytes(memory.client.rss_peak_bytes),
       HumanBytes(memory.client.rss_bytes),
       HumanBytes(memory.client_weights_bytes),
@@ -166,6 +178,7 @@ Json MemoryJson(const WireMemory& memory) {
   return {{"server",
            {{"vm_hwm_bytes", memory.server.rss_peak_bytes},
             {"vm_rss_bytes", memory.server.rss_bytes},
+            {"lent_bytes", memory.server.rss_shared_bytes},
             {"weights_bytes", memory.server_weights_bytes},
             {"slots_bytes", memory.server_slots_bytes}}},
           {"client",
@@ -203,6 +216,7 @@ std::string WireReportJson(const WireReport& report) {
                         {"repeats", report.options.repeats},
                         {"streams", report.options.transport.streams},
                         {"frame_bytes", report.options.transport.frame_bytes},
+                        {"shared_memory", report.shares_memory},
                         {"peer", report.peer},
                         {"own_peer", report.own_peer},
                         {"version", kVersion}};

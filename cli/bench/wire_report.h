@@ -63,6 +63,7 @@ struct WireReport {
   WireOptions options;
   std::string peer;                   // host:port
   bool own_peer = false;              // started by this command
+  bool shares_memory = false;         // the product does with the peer
   std::vector<WireKindResult> kinds;  // as kWireKinds
   WireLatency latency;
   WireMemory memory;

@@ -109,6 +109,7 @@ absl::StatusOr<std::unique_ptr<ParameterClient>> WireSession::Connect(
     int32_t worker, const WireTransport& wire) {
   GrpcTransportOptions transport_options;
   transport_options.give_up_ms = kGiveUpMs;
+  transport_options.offer_shared_memory = wire.share_memory;
   if (wire.streams > 0) {
     transport_options.streams_per_server = wire.streams;
   }
@@ -140,7 +141,8 @@ absl::StatusOr<ProcessMemory> WireSession::PeerMemory() {
   RawRequest request;
   request.op = RawOp::kMemory;
   SELARI_ASSIGN_OR_RETURN(const RawReply reply, CallRaw(&control_, request));
-  return ProcessMemory{reply.rss_bytes, reply.rss_peak_bytes};
+  return ProcessMemory{reply.rss_bytes, reply.rss_peak_bytes,
+                       reply.rss_shared_bytes};
 }
 
 }  // namespace selari

@@ -43,6 +43,8 @@ class WireWay {
   virtual absl::Status BeginRound() = 0;
   // Does it once with all workers; the seconds it took.
   virtual absl::StatusOr<double> Run(WireKind kind) = 0;
+  // True when tensors have passed through shared memory.
+  virtual bool SharesMemory() const { return false; }
   // Compares the bits of all weights that the last Run received with those
   // that all updates so far must give; returns the bytes compared, 0 when
   // there is nothing to compare. DATA_LOSS when they differ.
@@ -51,10 +53,10 @@ class WireWay {
 
 // Each borrows the session, which must outlive it.
 
-// Push and pull through ParameterClient and GrpcTransport.
+// Push and pull through ParameterClient and GrpcTransport, gradients in the
+// client's own buffers, as a worker has them.
 absl::StatusOr<std::unique_ptr<WireWay>> MakeSelariWay(
-    WireSession* session, std::vector<RawClient::Tensors> gradients,
-    const WireTransport& transport = {});
+    WireSession* session, const WireTransport& transport = {});
 
 // Raw TCP in several manners over the same connections; the faster one is the
 // yardstick. Blocks that fit the caches of one core, or larger ones with fewer

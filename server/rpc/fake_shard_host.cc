@@ -248,7 +248,8 @@ void FakeShardHost::AnswerPulls() {
                          ChunkValue{waiting.pull.chunk,
                                     chunk.version,
                                     {chunk.weights->data(),
-                                     chunk.weights->size(), chunk.weights}});
+                                     chunk.weights->size(), chunk.weights},
+                                    waiting.pull.into});
   }
   waiting_ = std::move(left);
 }

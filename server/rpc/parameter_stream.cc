@@ -47,12 +47,26 @@ ParameterStream* ParameterStream::Start(const StreamSettings& settings,
 }
 
 void ParameterStream::OnReplies(std::vector<ShardReply> replies) {
+  WriteWeights(&replies);
   MutexLock lock(&mu_);
   for (const ShardReply& reply : replies) {
     unanswered_ -= std::holds_alternative<ReductionPartials>(reply) ? 0 : 1;
   }
   Enqueue(std::move(replies));
   Advance();
+}
+
+void ParameterStream::WriteWeights(std::vector<ShardReply>* replies) const {
+  for (ShardReply& reply : *replies) {
+    auto* const value = std::get_if<ChunkValue>(&reply);
+    // A place of another size is left alone; the weights go in the message.
+    if (value != nullptr && !value->into.empty() &&
+        static_cast<int64_t>(value->into.size()) == value->weights.size()) {
+      float* const place = value->into.data();
+      value->weights.Copy(0, value->weights.size(), place);
+      value->weights = {place, value->weights.size(), shared_};
+    }
+  }
 }
 
 void ParameterStream::OnHandled(int64_t gradient_bytes) {
@@ -79,7 +93,7 @@ void ParameterStream::Abort() {
 void ParameterStream::OnReadDone(bool ok) {
   absl::Status status;
   if (ok) {
-    auto frame = DecodeRequests(read_frame_);
+    auto frame = DecodeRequests(read_frame_, shared_);
     read_frame_.Clear();
     status = frame.ok() ? TakeFrame(*std::move(frame)) : frame.status();
   }
@@ -149,6 +163,15 @@ absl::Status ParameterStream::TakeHello(const RequestFrame& frame) {
   reply.server_incarnation = settings_.server_incarnation;
   reply.shards = settings_.host->shards();
   reply.window_bytes = WindowBytes(*job, reply.shards);
+  if (frame.hello->shared_memory.has_value() &&
+      job->resolved.job().cluster().shared_memory() !=
+          v1::SHARED_MEMORY_USE_OFF) {
+    // An offer of another machine, user or container cannot be opened: then
+    // tensors travel in messages.
+    auto shared = SharedMemory::Borrow(*frame.hello->shared_memory);
+    reply.shared_memory_opened = shared.ok();
+    shared_ = shared.ok() ? *std::move(shared) : nullptr;
+  }
   // Replies that come from now on wait behind the hello.
   session_ = settings_.host->Connect(frame.hello->worker, shared_from_this());
   MutexLock lock(&mu_);
@@ -186,7 +209,7 @@ void ParameterStream::Enqueue(std::vector<ShardReply> replies) {
     return;
   }
   for (ShardReply& reply : replies) {
-    queue_bytes_ += WireBytes(reply);
+    queue_bytes_ += WireBytes(reply, shared_.get());
     queue_.push_back(std::move(reply));
   }
 }
@@ -209,7 +232,8 @@ void ParameterStream::Advance() {
     // What one frame asked for is answered in one frame if it is small.
     if (greeted_ && !queue_.empty() &&
         (!submitting_ || queue_bytes_ >= kCorkedBytesMax)) {
-      EncodedFrame frame = EncodeReplies(kFrameBytesMax, &queue_);
+      EncodedFrame frame =
+          EncodeReplies(kFrameBytesMax, &queue_, shared_.get());
       queue_bytes_ -= frame.wire_bytes;
       Write(std::move(frame.bytes));
     }

@@ -8,6 +8,10 @@
 // then HTTP/2's flow control slows the sender down. It may have at most
 // unanswered_max requests open.
 //
+// A client of this machine may offer shared memory in its hello. Its gradients
+// are then read where they lie, and weights are written to where it wants them
+// by the thread that answers.
+//
 // Thread safety: gRPC's reactions and the shards' replies come from any thread
 // and meet under mu_. gRPC never runs a reaction inside StartRead, StartWrite
 // or Finish on a thread of ours, so those are called with mu_ held: that is
@@ -25,6 +29,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "common/mutex.h"
+#include "common/shared_memory.h"
 #include "common/wire.h"
 #include "grpcpp/server_context.h"
 #include "grpcpp/support/server_callback.h"
@@ -73,6 +78,8 @@ class ParameterStream final
   absl::Status TakeHello(const RequestFrame& frame);
   absl::Status TakeRequests(RequestFrame frame);
 
+  // Writes weights to where the client wants them, where that was said.
+  void WriteWeights(std::vector<ShardReply>* replies) const;
   // Starts whatever read, write or finish is possible now.
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Write(grpc::ByteBuffer frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -84,6 +91,9 @@ class ParameterStream final
   // Only reactions to reads use these, one at a time.
   grpc::ByteBuffer read_frame_;
   std::optional<ShardHost::SessionId> session_;
+
+  // Set before the host knows this stream, constant from then on. Null: none.
+  std::shared_ptr<SharedMemory> shared_;
 
   Mutex mu_;
   // gRPC's hold on this object, until OnDone.

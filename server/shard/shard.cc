@@ -288,7 +288,8 @@ bool Shard::Hopeless(const ChunkPull& pull) const {
 void Shard::AnswerPull(SessionId session, const ChunkPull& pull,
                        Replies* replies) {
   const size_t index = state_->IndexOf(pull.chunk);
-  ChunkValue value{pull.chunk, state_->version(index), state_->weights(index)};
+  ChunkValue value{pull.chunk, state_->version(index), state_->weights(index),
+                   pull.into};
   counters_.pull_bytes += value.weights.size_bytes();
   replies->push_back({session, std::move(value)});
 }

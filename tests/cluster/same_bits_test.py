@@ -46,6 +46,23 @@ class SameBitsTest(unittest.TestCase):
                    "optimizer { lamb {} learning_rate: 0.01 weight_decay: 0.01"
                    " clip_global_norm: 0.5 }", [(2, 3)])
 
+    def test_shared_memory_and_messages_give_the_same_bits(self):
+        # One shard, and so chunks that are worth sharing.
+        wide = harness.MLP.replace("units: 24", "units: 200")
+        one_shard = ("--set", "cluster.shard_count=1")
+        folder = harness.scratch("shared-memory")
+        job = harness.write_job(folder, harness.DATA, wide, harness.ADAM,
+                                harness.TRAINING)
+        harness.train(job, folder / "central", "--centralised", *one_shard)
+        expected = harness.digest(folder / "central")
+        for use, shared in [("AUTO", True), ("OFF", False)]:
+            result = harness.train(
+                job, folder / use, "--servers", 1, "--workers", 3, *one_shard,
+                "--set", f"cluster.shared_memory=SHARED_MEMORY_USE_{use}")
+            self.assertEqual(harness.digest(folder / use), expected, use)
+            for worker in result.summary["workers"]:
+                self.assertEqual(worker["bytes_shared"] > 0, shared, use)
+
     def test_another_seed_or_leaf_count_gives_other_bits(self):
         folder, job, expected = self.check(harness.MLP, harness.SGD, [])
         for i, change in enumerate(["seed=6", "training.leaf_count=7"]):

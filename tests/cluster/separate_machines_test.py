@@ -47,7 +47,10 @@ class SeparateMachinesTest(unittest.TestCase):
 
     def setUp(self):
         self.folder = harness.scratch("machines")
-        self.job = harness.write_job(self.folder, *JOB)
+        # Machines share no memory, unlike namespaces of one.
+        self.job = harness.write_job(
+            self.folder, *JOB,
+            "cluster { shared_memory: SHARED_MEMORY_USE_OFF }")
         harness.train(self.job, self.folder / "central", "--centralised")
         self.expected = harness.digest(self.folder / "central")
 

@@ -1,10 +1,13 @@
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "common/shared_memory.h"
 #include "common/wire.h"
 #include "grpcpp/support/slice.h"
 #include "selari/v1/parameter_service.pb.h"
@@ -30,15 +33,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                                 grpc::Slice(data + cut, size - cut)};
   // Keeps the compiler from dropping the reads.
   volatile float sink = 0;
-  const auto requests = selari::DecodeRequests(grpc::ByteBuffer(slices, 2));
+  // Ranges of it are as welcome as any bytes.
+  static const auto* const shared = new std::shared_ptr<selari::SharedMemory>(
+      *selari::SharedMemory::Lend(2 * selari::SharedMemory::kHeaderBytes));
+  const auto requests =
+      selari::DecodeRequests(grpc::ByteBuffer(slices, 2), *shared);
   if (requests.ok()) {
     for (const selari::ShardRequest& request : requests->requests) {
       if (const auto* push = std::get_if<selari::ChunkPush>(&request)) {
         ReadAll(push->gradient, &sink);
+      } else if (const auto* pull = std::get_if<selari::ChunkPull>(&request)) {
+        std::fill(pull->into.begin(), pull->into.end(), 0.0f);
       }
     }
   }
-  const auto replies = selari::DecodeReplies(grpc::ByteBuffer(slices, 2));
+  const auto replies =
+      selari::DecodeReplies(grpc::ByteBuffer(slices, 2), *shared);
   if (replies.ok()) {
     for (const selari::ShardReply& reply : replies->replies) {
       if (const auto* value = std::get_if<selari::ChunkValue>(&reply)) {
@@ -63,7 +73,15 @@ std::vector<std::string> selari::FuzzSeeds() {
   push->mutable_node()->set_level(1);
   push->set_sequence(3);
   push->set_gradient("12345678");
-  request.add_pulls()->set_min_version(4);
+  push = request.add_pushes();
+  push->set_sequence(4);
+  push->mutable_gradient_at()->set_offset(4096);
+  push->mutable_gradient_at()->set_bytes(4096);
+  v1::ChunkPull* pull = request.add_pulls();
+  pull->set_min_version(4);
+  pull->mutable_weights_to()->set_offset(8188);
+  pull->mutable_weights_to()->set_bytes(4);
+  request.mutable_hello()->mutable_shared_memory()->set_process_id(1);
   request.add_totals()->add_totals(0.5);
 
   v1::StreamParametersResponse response;
@@ -72,6 +90,8 @@ std::vector<std::string> selari::FuzzSeeds() {
   v1::ChunkValue* value = response.add_values();
   value->set_version(4);
   value->set_weights("12345678");
+  response.add_values()->mutable_weights_at()->set_offset(4096);
+  response.mutable_values(1)->mutable_weights_at()->set_bytes(8);
   response.add_partials()->add_sums(0.5);
   v1::RequestError* error = response.add_errors();
   error->set_code(8);

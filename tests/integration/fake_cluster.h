@@ -4,7 +4,6 @@
 #ifndef SELARI_TESTS_INTEGRATION_FAKE_CLUSTER_H_
 #define SELARI_TESTS_INTEGRATION_FAKE_CLUSTER_H_
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -13,7 +12,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
-#include "common/float_buffer.h"
 #include "selari/v1/coordinator_service.pb.h"
 #include "server/rpc/fake_shard_host.h"
 #include "server/rpc/parameter_service.h"
@@ -71,12 +69,6 @@ inline v1::ShardMap MapOf(const std::vector<FakeServer*>& servers,
     map.add_shard_owners(owner);
   }
   return map;
-}
-
-inline std::shared_ptr<const FloatBuffer> Gradient(int64_t size, float value) {
-  auto buffer = FloatBuffer::Allocate(size);
-  std::fill_n(buffer->data(), size, value);
-  return buffer;
 }
 
 }  // namespace selari

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/error_reason.h"
+#include "common/float_buffer.h"
 #include "common/mutex.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -28,7 +29,8 @@ const Tensors& TestTensors() {
   return *tensors;
 }
 
-class GrpcClientTest : public ::testing::Test {
+// With and without shared memory between client and servers.
+class GrpcClientTest : public ::testing::TestWithParam<bool> {
  protected:
   static constexpr int64_t kSizeA = 300000;
 
@@ -60,6 +62,12 @@ class GrpcClientTest : public ::testing::Test {
     ASSERT_TRUE(status.ok()) << status;
   }
 
+  std::shared_ptr<const FloatBuffer> Gradient(int64_t size, float value) {
+    std::shared_ptr<FloatBuffer> gradient = client_->NewBuffer(size);
+    std::fill_n(gradient->data(), size, value);
+    return gradient;
+  }
+
   void ExpectWeightsOfA(int64_t version, float value) {
     client_->RequestPull(0, version);
     const auto weights = client_->WaitForTensor(0);
@@ -68,12 +76,16 @@ class GrpcClientTest : public ::testing::Test {
   }
 
   int64_t connect_timeout_ms_ = 60000;
-  GrpcTransportOptions options_;
+  GrpcTransportOptions options_ = [] {
+    GrpcTransportOptions options;
+    options.offer_shared_memory = GetParam();
+    return options;
+  }();
   std::vector<std::unique_ptr<FakeServer>> servers_;
   std::unique_ptr<ParameterClient> client_;
 };
 
-TEST_F(GrpcClientTest, PushesAndPullsOverTwoServers) {
+TEST_P(GrpcClientTest, PushesAndPullsOverTwoServers) {
   ConnectToTwo();
 
   ASSERT_TRUE(client_->Push(0, {}, 0, Gradient(kSizeA, 2)).ok());
@@ -85,15 +97,16 @@ TEST_F(GrpcClientTest, PushesAndPullsOverTwoServers) {
   EXPECT_GT(client_->Stats().bytes_pushed, kSizeA * 4);
   EXPECT_LT(client_->Stats().bytes_pushed, kSizeA * 4 + 4000);
   EXPECT_GT(client_->Stats().bytes_pulled, kSizeA * 4);
+  EXPECT_EQ(client_->Stats().bytes_shared, GetParam() ? 2 * kSizeA * 4 : 0);
 }
 
-TEST_F(GrpcClientTest, WrongGradientSizeIsRefused) {
+TEST_P(GrpcClientTest, WrongGradientSizeIsRefused) {
   ConnectToTwo();
   EXPECT_EQ(client_->Push(0, {}, 1, Gradient(15, 3)).code(),
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(GrpcClientTest, PushesWithoutAnswerAreSentAgainAndAppliedOnce) {
+TEST_P(GrpcClientTest, PushesWithoutAnswerAreSentAgainAndAppliedOnce) {
   ConnectToTwo();
   FakeShardHost* host = servers_[0]->host();
   host->HoldReplies();  // acknowledgements get lost
@@ -108,7 +121,7 @@ TEST_F(GrpcClientTest, PushesWithoutAnswerAreSentAgainAndAppliedOnce) {
   EXPECT_EQ(host->applied_count(), 3);
 }
 
-TEST_F(GrpcClientTest, WaitingPullSurvivesABrokenStream) {
+TEST_P(GrpcClientTest, WaitingPullSurvivesABrokenStream) {
   ConnectToTwo();
   client_->RequestPull(0, 1);
   servers_[0]->host()->WaitForRequests(3);
@@ -122,7 +135,7 @@ TEST_F(GrpcClientTest, WaitingPullSurvivesABrokenStream) {
   EXPECT_EQ((*weights)[kSizeA - 1], -2.0f);
 }
 
-TEST_F(GrpcClientTest, StreamsThatBreakAllTheTimeLoseNothing) {
+TEST_P(GrpcClientTest, StreamsThatBreakAllTheTimeLoseNothing) {
   ConnectToTwo();
   constexpr int kSteps = 50;
   for (int step = 0; step < kSteps; ++step) {
@@ -136,7 +149,7 @@ TEST_F(GrpcClientTest, StreamsThatBreakAllTheTimeLoseNothing) {
             kSteps * 6);
 }
 
-TEST_F(GrpcClientTest, FullQueueIsRetried) {
+TEST_P(GrpcClientTest, FullQueueIsRetried) {
   ConnectToTwo();
   RequestError full;
   full.status = absl::ResourceExhaustedError("full");
@@ -150,7 +163,7 @@ TEST_F(GrpcClientTest, FullQueueIsRetried) {
   EXPECT_EQ(servers_[0]->host()->applied_count(), 3);
 }
 
-TEST_F(GrpcClientTest, RefusedPushIsReturnedByTheNextCall) {
+TEST_P(GrpcClientTest, RefusedPushIsReturnedByTheNextCall) {
   ConnectToTwo();
   RequestError bad;
   bad.status = absl::InvalidArgumentError("element 3 is NaN");
@@ -166,7 +179,7 @@ TEST_F(GrpcClientTest, RefusedPushIsReturnedByTheNextCall) {
   EXPECT_EQ(client_->Push(8, {}, 1, Gradient(16, 2)), status);
 }
 
-TEST_F(GrpcClientTest, StoppedJobIsRecognised) {
+TEST_P(GrpcClientTest, StoppedJobIsRecognised) {
   ConnectToTwo();
   RequestError stopped;
   stopped.status = absl::FailedPreconditionError("at step 7");
@@ -178,7 +191,7 @@ TEST_F(GrpcClientTest, StoppedJobIsRecognised) {
   EXPECT_TRUE(IsJobStopped(client_->Flush()));
 }
 
-TEST_F(GrpcClientTest, OtherJobIsRefusedAtOnce) {
+TEST_P(GrpcClientTest, OtherJobIsRefusedAtOnce) {
   FakeServer server(TestTensors(), {0, 1}, 100);
   v1::ResolvedJob other = FakeJob(TestTensors(), 2);
   other.set_job_id("other");
@@ -193,13 +206,13 @@ TEST_F(GrpcClientTest, OtherJobIsRefusedAtOnce) {
               HasSubstr(server.address()));
 }
 
-TEST_F(GrpcClientTest, WorkerOutOfRangeIsRefusedAtOnce) {
+TEST_P(GrpcClientTest, WorkerOutOfRangeIsRefusedAtOnce) {
   FakeServer server(TestTensors(), {0, 1}, 100);
   EXPECT_EQ(Connect(MapOf({&server}, {0, 0}), {2, 5}).code(),
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(GrpcClientTest, MissingServerIsNamedWhileWaitingAndAtTheEnd) {
+TEST_P(GrpcClientTest, MissingServerIsNamedWhileWaitingAndAtTheEnd) {
   FakeServer there(TestTensors(), {0}, 100);
   v1::ShardMap map = MapOf({&there}, {0, 1});
   v1::ServerEntry* missing = map.add_servers();
@@ -225,7 +238,7 @@ TEST_F(GrpcClientTest, MissingServerIsNamedWhileWaitingAndAtTheEnd) {
   EXPECT_THAT(told[0], HasSubstr("giving up in"));
 }
 
-TEST_F(GrpcClientTest, NameThatDoesNotResolveIsWaitedFor) {
+TEST_P(GrpcClientTest, NameThatDoesNotResolveIsWaitedFor) {
   v1::ShardMap map;
   map.add_servers()->set_address("no-such-host.invalid:1");
   map.add_shard_owners(0);
@@ -238,7 +251,7 @@ TEST_F(GrpcClientTest, NameThatDoesNotResolveIsWaitedFor) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("no-such-host.invalid"));
 }
 
-TEST_F(GrpcClientTest, ServerThatStartsLateIsFound) {
+TEST_P(GrpcClientTest, ServerThatStartsLateIsFound) {
   // A port that was free a moment ago.
   std::string address;
   {
@@ -259,7 +272,7 @@ TEST_F(GrpcClientTest, ServerThatStartsLateIsFound) {
   client_ = nullptr;
 }
 
-TEST_F(GrpcClientTest, ServerThatStaysAwayEndsTheClient) {
+TEST_P(GrpcClientTest, ServerThatStaysAwayEndsTheClient) {
   options_.give_up_ms = 100;
   ConnectToTwo();
 
@@ -272,7 +285,7 @@ TEST_F(GrpcClientTest, ServerThatStaysAwayEndsTheClient) {
               HasSubstr("server 1 at 127.0.0.1:"));
 }
 
-TEST_F(GrpcClientTest, RestartedServerIsNeverTrusted) {
+TEST_P(GrpcClientTest, RestartedServerIsNeverTrusted) {
   for (const std::vector<int32_t>& shards :
        {std::vector<int32_t>{1}, std::vector<int32_t>{}}) {
     servers_.clear();
@@ -292,7 +305,7 @@ TEST_F(GrpcClientTest, RestartedServerIsNeverTrusted) {
   }
 }
 
-TEST_F(GrpcClientTest, MapThatDoesNotFitTheJobIsRefused) {
+TEST_P(GrpcClientTest, MapThatDoesNotFitTheJobIsRefused) {
   FakeServer server(TestTensors(), {0, 1}, 100);
   EXPECT_EQ(Connect(MapOf({&server}, {0})).code(),
             absl::StatusCode::kInvalidArgument);
@@ -300,13 +313,15 @@ TEST_F(GrpcClientTest, MapThatDoesNotFitTheJobIsRefused) {
             absl::StatusCode::kInvalidArgument);
 }
 
-TEST_F(GrpcClientTest, DestroyingTheClientNeedsNoAnswer) {
+TEST_P(GrpcClientTest, DestroyingTheClientNeedsNoAnswer) {
   ConnectToTwo();
   servers_[0]->host()->HoldReplies();
   client_->RequestPull(0, 0);
   ASSERT_TRUE(client_->Push(0, {}, 0, Gradient(kSizeA, 2)).ok());
   client_ = nullptr;
 }
+
+INSTANTIATE_TEST_SUITE_P(Shared, GrpcClientTest, ::testing::Bool());
 
 }  // namespace
 }  // namespace selari

@@ -59,6 +59,9 @@ class CancellableTransport final : public ShardTransport,
   void WaitForWindow() override { transport_->WaitForWindow(); }
   void Stop() override;
   TransportStats Stats() const override { return transport_->Stats(); }
+  std::shared_ptr<FloatBuffer> NewBuffer(int64_t floats) override {
+    return transport_->NewBuffer(floats);
+  }
 
  private:
   friend class TransportSwitch;

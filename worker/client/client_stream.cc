@@ -13,9 +13,10 @@ constexpr char kMethod[] = "/selari.v1.ParameterService/StreamParameters";
 
 std::shared_ptr<ClientStream> ClientStream::Start(
     const std::shared_ptr<grpc::Channel>& channel, const StreamHello& hello,
-    int64_t frame_bytes_max, Owner* owner) {
+    int64_t frame_bytes_max, std::shared_ptr<SharedMemory> shared,
+    Owner* owner) {
   std::shared_ptr<ClientStream> stream(
-      new ClientStream(channel, frame_bytes_max, owner));
+      new ClientStream(channel, frame_bytes_max, std::move(shared), owner));
   // A stream has no deadline; the channel's keepalive notices a dead peer.
   stream->context_.set_wait_for_ready(true);
   stream->stub_.PrepareBidiStreamingCall(&stream->context_, kMethod,
@@ -31,6 +32,11 @@ std::shared_ptr<ClientStream> ClientStream::Start(
   return stream;
 }
 
+void ClientStream::UseSharedMemory() {
+  MutexLock lock(&mu_);
+  sharing_ = true;
+}
+
 void ClientStream::Send(std::vector<ShardRequest> requests) {
   MutexLock lock(&mu_);
   if (ended_) {
@@ -40,7 +46,7 @@ void ClientStream::Send(std::vector<ShardRequest> requests) {
     queue_.push_back(std::move(request));
   }
   if (!writing_ && !queue_.empty()) {
-    Write(EncodeRequests(frame_bytes_max_, &queue_).bytes);
+    WriteRequests();
   }
 }
 
@@ -53,23 +59,23 @@ void ClientStream::SendHeartbeat() {
 
 void ClientStream::Cancel() { context_.TryCancel(); }
 
-int64_t ClientStream::bytes_sent() const {
+void ClientStream::AddStats(TransportStats* stats) const {
   MutexLock lock(&mu_);
-  return bytes_sent_;
-}
-
-int64_t ClientStream::bytes_received() const {
-  MutexLock lock(&mu_);
-  return bytes_received_;
+  stats->bytes_sent += stats_.bytes_sent;
+  stats->bytes_received += stats_.bytes_received;
+  stats->bytes_shared += stats_.bytes_shared;
 }
 
 void ClientStream::OnReadDone(bool ok) {
   if (ok) {
+    auto frame = DecodeReplies(read_frame_, shared_);
     {
       MutexLock lock(&mu_);
-      bytes_received_ += static_cast<int64_t>(read_frame_.Length());
+      const int64_t shared_bytes = frame.ok() ? frame->shared_bytes : 0;
+      stats_.bytes_received +=
+          static_cast<int64_t>(read_frame_.Length()) + shared_bytes;
+      stats_.bytes_shared += shared_bytes;
     }
-    auto frame = DecodeReplies(read_frame_);
     read_frame_.Clear();
     const absl::Status taken =
         frame.ok() ? owner_->OnFrame(*std::move(frame)) : frame.status();
@@ -99,7 +105,7 @@ void ClientStream::OnWriteDone(bool ok) {
     return;
   }
   if (!queue_.empty()) {
-    Write(EncodeRequests(frame_bytes_max_, &queue_).bytes);
+    WriteRequests();
   }
 }
 
@@ -119,9 +125,17 @@ void ClientStream::OnDone(const grpc::Status& status) {
   owner->OnGone();
 }
 
+void ClientStream::WriteRequests() {
+  EncodedFrame frame = EncodeRequests(frame_bytes_max_, &queue_,
+                                      sharing_ ? shared_.get() : nullptr);
+  stats_.bytes_sent += frame.shared_bytes;
+  stats_.bytes_shared += frame.shared_bytes;
+  Write(std::move(frame.bytes));
+}
+
 void ClientStream::Write(grpc::ByteBuffer frame) {
   writing_ = true;
-  bytes_sent_ += static_cast<int64_t>(frame.Length());
+  stats_.bytes_sent += static_cast<int64_t>(frame.Length());
   write_frame_ = std::move(frame);
   StartWrite(&write_frame_);
 }

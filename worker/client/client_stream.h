@@ -10,16 +10,19 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "common/mutex.h"
+#include "common/shared_memory.h"
 #include "common/wire.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "grpcpp/support/client_callback.h"
+#include "worker/client/shard_transport.h"
 
 namespace selari {
 
@@ -43,11 +46,16 @@ class ClientStream final
 
   // Opens the call and sends the hello; waits for the server to be there as
   // long as it takes. `owner` outlives OnGone.
-  // Requests go out in frames of about `frame_bytes_max`.
+  // Requests go out in frames of about `frame_bytes_max`. `shared`: the memory
+  // that the hello offers, or null.
   static std::shared_ptr<ClientStream> Start(
       const std::shared_ptr<grpc::Channel>& channel, const StreamHello& hello,
-      int64_t frame_bytes_max, Owner* owner);
+      int64_t frame_bytes_max, std::shared_ptr<SharedMemory> shared,
+      Owner* owner);
 
+  // The server has opened the offered memory: uses it from now on. Before the
+  // first Send.
+  void UseSharedMemory();
   // Queues requests behind those before. Dropped when the call is over.
   void Send(std::vector<ShardRequest> requests);
   // Sends an empty frame unless something else is being sent.
@@ -55,8 +63,8 @@ class ClientStream final
   // Breaks the call off; OnEnd follows.
   void Cancel();
 
-  int64_t bytes_sent() const;
-  int64_t bytes_received() const;
+  // Adds what this stream has moved so far.
+  void AddStats(TransportStats* stats) const;
 
   void OnReadDone(bool ok) override;
   void OnWriteDone(bool ok) override;
@@ -64,13 +72,20 @@ class ClientStream final
 
  private:
   ClientStream(const std::shared_ptr<grpc::Channel>& channel,
-               int64_t frame_bytes_max, Owner* owner)
-      : owner_(owner), frame_bytes_max_(frame_bytes_max), stub_(channel) {}
+               int64_t frame_bytes_max, std::shared_ptr<SharedMemory> shared,
+               Owner* owner)
+      : owner_(owner),
+        frame_bytes_max_(frame_bytes_max),
+        shared_(std::move(shared)),
+        stub_(channel) {}
 
   void Write(grpc::ByteBuffer frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // REQUIRES: requests wait.
+  void WriteRequests() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   Owner* const owner_;
   const int64_t frame_bytes_max_;
+  const std::shared_ptr<SharedMemory> shared_;
   grpc::GenericStub stub_;
   grpc::ClientContext context_;
 
@@ -81,13 +96,13 @@ class ClientStream final
   // gRPC's hold on this object, until OnDone.
   std::shared_ptr<ClientStream> self_ ABSL_GUARDED_BY(mu_);
   std::deque<ShardRequest> queue_ ABSL_GUARDED_BY(mu_);
+  bool sharing_ ABSL_GUARDED_BY(mu_) = false;
   bool writing_ ABSL_GUARDED_BY(mu_) = false;
   bool ended_ ABSL_GUARDED_BY(mu_) = false;
   // Why we broke the call off ourselves; OK otherwise.
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   grpc::ByteBuffer write_frame_ ABSL_GUARDED_BY(mu_);
-  int64_t bytes_sent_ ABSL_GUARDED_BY(mu_) = 0;
-  int64_t bytes_received_ ABSL_GUARDED_BY(mu_) = 0;
+  TransportStats stats_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace selari

@@ -17,6 +17,7 @@
 #include "common/grpc_channel.h"
 #include "common/job_layout.h"
 #include "common/mutex.h"
+#include "common/shared_buffers.h"
 #include "common/status.h"
 #include "worker/client/server_link.h"
 
@@ -29,9 +30,11 @@ class GrpcTransport final : public ShardTransport {
  public:
   GrpcTransport(std::vector<ServerLink::Options> servers,
                 std::shared_ptr<const ChunkLayout> layout,
+                std::unique_ptr<SharedBuffers> shared,
                 GrpcTransportOptions options)
       : servers_(std::move(servers)),
         layout_(std::move(layout)),
+        shared_(std::move(shared)),
         options_(std::move(options)),
         link_of_shard_(layout_->shard_count(), -1) {
     for (size_t i = 0; i < servers_.size(); ++i) {
@@ -49,6 +52,7 @@ class GrpcTransport final : public ShardTransport {
   void WaitForWindow() override;
   void Stop() override;
   TransportStats Stats() const override;
+  std::shared_ptr<FloatBuffer> NewBuffer(int64_t floats) override;
 
  private:
   int32_t ShardOf(const ShardRequest& request) const;
@@ -62,6 +66,7 @@ class GrpcTransport final : public ShardTransport {
 
   const std::vector<ServerLink::Options> servers_;
   const std::shared_ptr<const ChunkLayout> layout_;
+  const std::unique_ptr<SharedBuffers> shared_;  // null: none is offered
   const GrpcTransportOptions options_;
   const SystemClock clock_;
   std::vector<int> link_of_shard_;
@@ -163,8 +168,18 @@ TransportStats GrpcTransport::Stats() const {
     const TransportStats stats = link->Stats();
     total.bytes_sent += stats.bytes_sent;
     total.bytes_received += stats.bytes_received;
+    total.bytes_shared += stats.bytes_shared;
   }
   return total;
+}
+
+std::shared_ptr<FloatBuffer> GrpcTransport::NewBuffer(int64_t floats) {
+  const auto shares = [](const std::unique_ptr<ServerLink>& link) {
+    return link->status().shares_memory;
+  };
+  return std::any_of(links_.begin(), links_.end(), shares)
+             ? shared_->Allocate(floats)
+             : FloatBuffer::Allocate(floats);
 }
 
 void GrpcTransport::Run() {
@@ -291,6 +306,26 @@ absl::Status CheckMap(const v1::ShardMap& map, const ChunkLayout& layout) {
   return absl::OkStatus();
 }
 
+// Memory to offer to servers of this machine; null when there is none to be
+// had: then tensors travel in messages.
+std::unique_ptr<SharedBuffers> MakeSharedBuffers(const ChunkLayout& layout) {
+  int64_t floats = 0;
+  for (const ChunkSpec& chunk : layout.chunks()) {
+    floats += chunk.count;
+  }
+  // Addresses, not memory: room for the weights, for gradients of several
+  // tree nodes and steps, and for what broken connections left behind.
+  constexpr int64_t kModels = 16;
+  constexpr int64_t kRest = int64_t{64} << 20;
+  const auto bytes_max = SharedMemory::kBytesMax;
+  const int64_t model_bytes =
+      std::min<int64_t>(floats, bytes_max / 64) * int64_t{sizeof(float)};
+  auto memory =
+      SharedMemory::Lend(std::min(model_bytes * kModels + kRest, bytes_max));
+  return memory.ok() ? std::make_unique<SharedBuffers>(*std::move(memory))
+                     : nullptr;
+}
+
 // How many streams carry these shards: one while little is to be moved, as a
 // frame then costs more than its bytes.
 size_t StreamCount(const ChunkLayout& layout,
@@ -316,13 +351,22 @@ absl::StatusOr<std::unique_ptr<ShardTransport>> MakeGrpcTransport(
   SELARI_RETURN_IF_ERROR(CheckMap(shard_map, layout));
   const auto shared_layout =
       std::make_shared<const ChunkLayout>(std::move(layout));
+  std::unique_ptr<SharedBuffers> shared;
+  if (options.offer_shared_memory &&
+      job.job().cluster().shared_memory() != v1::SHARED_MEMORY_USE_OFF) {
+    shared = MakeSharedBuffers(*shared_layout);
+  }
   std::vector<ServerLink::Options> servers;
   for (const v1::ServerEntry& entry : shard_map.servers()) {
     ServerLink::Options server;
     server.server_id = entry.server_id();
     server.address = entry.address();
     server.incarnation = entry.incarnation();
-    server.hello = {job.job_id(), worker, shard_map.version()};
+    server.hello = {job.job_id(), worker, shard_map.version(), std::nullopt};
+    if (shared != nullptr) {
+      server.shared_memory = shared->memory();
+      server.hello.shared_memory = shared->memory()->offer();
+    }
     server.layout = shared_layout;
     server.frame_bytes_max = options.frame_bytes_max;
     std::vector<int32_t> shards;
@@ -342,8 +386,8 @@ absl::StatusOr<std::unique_ptr<ShardTransport>> MakeGrpcTransport(
       servers.push_back(server);
     }
   }
-  return std::unique_ptr<ShardTransport>(
-      new GrpcTransport(std::move(servers), shared_layout, options));
+  return std::unique_ptr<ShardTransport>(new GrpcTransport(
+      std::move(servers), shared_layout, std::move(shared), options));
 }
 
 absl::StatusOr<std::unique_ptr<ShardTransport>> MakeGrpcTransport(

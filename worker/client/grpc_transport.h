@@ -6,6 +6,10 @@
 // has been away for give_up_ms. A server that refuses (other job), or that
 // restarted and so lost its weights, fails the transport at once.
 //
+// A server on the same machine is offered shared memory (common/shared_memory):
+// gradients then stay where they are for it to read, and it writes weights to
+// where they are wanted. Whether it takes the offer is its own choice.
+//
 // Thread safety: as ShardTransport.
 
 #ifndef SELARI_WORKER_CLIENT_GRPC_TRANSPORT_H_
@@ -45,6 +49,8 @@ struct GrpcTransportOptions {
   std::function<void(const std::string&)> on_waiting;
   int64_t waiting_first_ms = 2'000;
   int64_t waiting_interval_ms = 10'000;
+  // False: no server is offered shared memory.
+  bool offer_shared_memory = true;
   // Null: insecure.
   std::shared_ptr<grpc::ChannelCredentials> credentials;
 };

@@ -26,6 +26,7 @@ namespace selari {
 struct ClientStats {
   int64_t bytes_pushed = 0;
   int64_t bytes_pulled = 0;
+  int64_t bytes_shared = 0;  // of both, through shared memory
   int64_t pull_wait_us = 0;  // time blocked in WaitForTensor
   int64_t push_wait_us = 0;  // time blocked in Push and Flush
 };
@@ -50,6 +51,12 @@ class ParameterClient {
   // IsJobStopped), UNAVAILABLE when a server stays away, or the shard's own.
   virtual absl::StatusOr<absl::Span<const float>> WaitForTensor(
       int32_t tensor) = 0;
+
+  // Memory for gradients: such as servers of this machine read in place. Any
+  // other FloatBuffer may be pushed too.
+  virtual std::shared_ptr<FloatBuffer> NewBuffer(int64_t floats) {
+    return FloatBuffer::Allocate(floats);
+  }
 
   // Sends the gradient of `tensor` (all its elements) for `node` of `step`
   // (BOUNDED, ASYNC: step is the worker's clock, node is ignored). The buffer

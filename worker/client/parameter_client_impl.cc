@@ -42,7 +42,8 @@ class WaitTimer {
 // that a small step is one frame each way.
 constexpr int64_t kHeldBytesMax = 16 << 10;
 
-// mu_ is never held while the transport is called.
+// mu_ is never held while the transport is called, but for NewBuffer, which
+// calls nobody back.
 class ParameterClientImpl final : public ParameterClient,
                                   private ShardTransport::Listener {
  public:
@@ -60,6 +61,9 @@ class ParameterClientImpl final : public ParameterClient,
                     std::shared_ptr<const FloatBuffer> gradient) override;
   absl::Status Flush() override;
   ClientStats Stats() const override;
+  std::shared_ptr<FloatBuffer> NewBuffer(int64_t floats) override {
+    return transport_->NewBuffer(floats);
+  }
 
  private:
   void OnReplies(std::vector<ShardReply> replies) override;
@@ -101,8 +105,8 @@ class ParameterClientImpl final : public ParameterClient,
   // Gradients pushed since the outbox was last handed over.
   int64_t held_bytes_ ABSL_GUARDED_BY(mu_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  // RequestPull waits for a copy to end.
-  bool pull_blocked_ ABSL_GUARDED_BY(mu_) = false;
+  // Threads that wait for copies to end.
+  int fill_waiters_ ABSL_GUARDED_BY(mu_) = 0;
 
   // Used by the calling thread only.
   int64_t pull_wait_us_ = 0;
@@ -126,7 +130,8 @@ ParameterClientImpl::ParameterClientImpl(
     : tensor_sizes_(TensorSizes(layout)),
       transport_(std::move(transport)),
       options_(std::move(options)),
-      book_(job, std::move(layout)) {
+      book_(job, std::move(layout),
+            [this](int64_t floats) { return NewBuffer(floats); }) {
   const v1::Optimizer& optimizer = job.job().optimizer();
   if (!IsSync(job.job()) && optimizer.clip_global_norm() > 0) {
     clipper_ = std::make_unique<StepClipper>(
@@ -156,11 +161,11 @@ void ParameterClientImpl::RequestPulls(int32_t begin, int32_t end,
     MutexLock lock(&mu_);
     for (int32_t tensor = begin; tensor < end; ++tensor) {
       // Copying the last value takes microseconds; its memory is reused.
+      ++fill_waiters_;
       while (book_.inbox(tensor).filling()) {
-        pull_blocked_ = true;
         changed_.Wait(&mu_);
       }
-      pull_blocked_ = false;
+      --fill_waiters_;
       book_.RequestPull(tensor, min_version);
     }
   }
@@ -237,6 +242,7 @@ ClientStats ParameterClientImpl::Stats() const {
   ClientStats stats;
   stats.bytes_pushed = transport.bytes_sent;
   stats.bytes_pulled = transport.bytes_received;
+  stats.bytes_shared = transport.bytes_shared;
   stats.pull_wait_us = pull_wait_us_;
   stats.push_wait_us = push_wait_us_;
   return stats;
@@ -280,10 +286,13 @@ bool ParameterClientImpl::TakeValue(const ChunkValue& value) {
   if (destination == nullptr) {
     return false;
   }
-  // Without the lock: other servers' values are copied meanwhile.
-  value.weights.Copy(0, value.weights.size(), destination);
+  // Unless the server has put them there itself. Without the lock: other
+  // servers' values are copied meanwhile.
+  if (value.weights.data() != destination) {
+    value.weights.Copy(0, value.weights.size(), destination);
+  }
   MutexLock lock(&mu_);
-  if (pull_blocked_) {
+  if (fill_waiters_ > 0) {
     changed_.NotifyAll();
   }
   return book_.EndFill(value.chunk);
@@ -292,6 +301,11 @@ bool ParameterClientImpl::TakeValue(const ChunkValue& value) {
 std::vector<ShardRequest> ParameterClientImpl::OnConnected(
     const std::vector<int32_t>& shards) {
   MutexLock lock(&mu_);
+  ++fill_waiters_;
+  while (book_.filling()) {
+    changed_.Wait(&mu_);
+  }
+  --fill_waiters_;
   return book_.Unanswered(shards);
 }
 

@@ -27,14 +27,16 @@ std::vector<std::string> TensorNames(const v1::ResolvedJob& job) {
 
 }  // namespace
 
-RequestBook::RequestBook(const v1::ResolvedJob& job, ChunkLayout layout)
+RequestBook::RequestBook(const v1::ResolvedJob& job, ChunkLayout layout,
+                         BufferSource source)
     : layout_(std::move(layout)),
+      source_(std::move(source)),
       tensor_names_(TensorNames(job)),
       lanes_(layout_.shard_count()),
       collector_(ReductionRoundsOfJob(job.job()), &layout_,
                  layout_.tensor_count()) {
   for (int32_t i = 0; i < layout_.tensor_count(); ++i) {
-    inboxes_.emplace_back(layout_.ChunksOfTensor(i));
+    inboxes_.emplace_back(layout_.ChunksOfTensor(i), &source_);
   }
 }
 
@@ -163,6 +165,9 @@ std::vector<ShardRequest> RequestBook::TakeOutbox() {
 std::vector<ShardRequest> RequestBook::Unanswered(
     const std::vector<int32_t>& shards) {
   std::vector<ShardRequest> requests;
+  for (TensorInbox& inbox : inboxes_) {
+    inbox.Abandon(shards);
+  }
   for (const int32_t shard : shards) {
     for (ChunkPush& push : lanes_[shard].TakeAll()) {
       requests.emplace_back(std::move(push));
@@ -174,6 +179,11 @@ std::vector<ShardRequest> RequestBook::Unanswered(
     }
   }
   return requests;
+}
+
+bool RequestBook::filling() const {
+  return std::any_of(inboxes_.begin(), inboxes_.end(),
+                     [](const TensorInbox& inbox) { return inbox.filling(); });
 }
 
 std::optional<int64_t> RequestBook::NextRetryMs() const {

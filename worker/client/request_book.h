@@ -29,8 +29,10 @@ namespace selari {
 
 class RequestBook {
  public:
-  // REQUIRES: `layout` is the job's.
-  RequestBook(const v1::ResolvedJob& job, ChunkLayout layout);
+  // REQUIRES: `layout` is the job's. `source` makes the memory that weights are
+  // put into, at the first RequestPull.
+  RequestBook(const v1::ResolvedJob& job, ChunkLayout layout,
+              BufferSource source);
   RequestBook(const RequestBook&) = delete;
   RequestBook& operator=(const RequestBook&) = delete;
 
@@ -64,7 +66,11 @@ class RequestBook {
   std::vector<ShardRequest> TakeOutbox();
   bool outbox_empty() const { return outbox_.empty(); }
   // All that these shards have not answered, in order, for a new connection.
+  // What the connection before might still write to is left to it.
+  // REQUIRES: !filling().
   std::vector<ShardRequest> Unanswered(const std::vector<int32_t>& shards);
+  // A value of some tensor is being written.
+  bool filling() const;
 
   // When QueueRetries has something to do; nothing when there is no retry.
   std::optional<int64_t> NextRetryMs() const;
@@ -85,6 +91,7 @@ class RequestBook {
   void Retry(const RequestError& error, int64_t at_ms);
 
   const ChunkLayout layout_;
+  const BufferSource source_;
   const std::vector<std::string> tensor_names_;
   std::vector<PushLane> lanes_;       // by shard
   int64_t unacknowledged_count_ = 0;  // pushes kept in lanes_

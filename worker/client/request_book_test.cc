@@ -27,7 +27,8 @@ v1::ResolvedJob TestJob() {
 
 class RequestBookTest : public ::testing::Test {
  protected:
-  RequestBookTest() : book_(TestJob(), *MakeChunkLayout(TestJob())) {}
+  RequestBookTest()
+      : book_(TestJob(), *MakeChunkLayout(TestJob()), FloatBuffer::Allocate) {}
 
   void Push(int32_t tensor) {
     book_.Push(4, {1, 0}, tensor, FloatBuffer::Allocate(tensor == 0 ? 16 : 48));
@@ -135,7 +136,8 @@ TEST_F(RequestBookTest, NonsenseOfAServerIsAnError) {
   EXPECT_THAT(std::string(book_.failure().message()),
               HasSubstr("sent 3 weights for chunk 0, which has 16"));
 
-  RequestBook other(TestJob(), *MakeChunkLayout(TestJob()));
+  RequestBook other(TestJob(), *MakeChunkLayout(TestJob()),
+                    FloatBuffer::Allocate);
   other.Take(PushAck{3, 0, 1, 0, false}, 0);
   EXPECT_EQ(other.failure().code(), absl::StatusCode::kDataLoss);
 }

@@ -80,8 +80,9 @@ int64_t ServerLink::Tick() {
   }
   state_ = State::kConnecting;
   ++open_streams_;
-  stream_ = ClientStream::Start(channel_, options_.hello,
-                                options_.frame_bytes_max, this);
+  stream_ =
+      ClientStream::Start(channel_, options_.hello, options_.frame_bytes_max,
+                          options_.shared_memory, this);
   return kNever;
 }
 
@@ -119,15 +120,14 @@ void ServerLink::Stop() {
 
 ServerLink::Status ServerLink::status() const {
   MutexLock lock(&mu_);
-  return {state_, since_ms_, error_};
+  return {state_, since_ms_, error_, shares_memory_};
 }
 
 TransportStats ServerLink::Stats() const {
   MutexLock lock(&mu_);
   TransportStats stats = ended_stats_;
   if (stream_ != nullptr) {
-    stats.bytes_sent += stream_->bytes_sent();
-    stats.bytes_received += stream_->bytes_received();
+    stream_->AddStats(&stats);
   }
   return stats;
 }
@@ -157,6 +157,11 @@ absl::Status ServerLink::TakeHello(const StreamHelloReply& reply) {
     SELARI_RETURN_IF_ERROR(CheckHello(reply));
     state_ = State::kResending;
     incarnation_ = reply.server_incarnation;
+    shares_memory_ =
+        reply.shared_memory_opened && options_.shared_memory != nullptr;
+    if (shares_memory_) {
+      stream_->UseSharedMemory();
+    }
     window_.Start(std::max<int64_t>(reply.window_bytes, 1));
     if (stop_waiting_) {
       window_.Open();
@@ -229,8 +234,7 @@ void ServerLink::OnEnd(const absl::Status& status) {
   bool tell = false;
   {
     MutexLock lock(&mu_);
-    ended_stats_.bytes_sent += stream_->bytes_sent();
-    ended_stats_.bytes_received += stream_->bytes_received();
+    stream_->AddStats(&ended_stats_);
     stream_ = nullptr;
     if (state_ != State::kStopped) {
       tell = true;

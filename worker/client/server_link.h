@@ -48,6 +48,8 @@ class ServerLink final : private ClientStream::Owner {
     std::shared_ptr<const ChunkLayout> layout;
     const Clock* clock = nullptr;
     int64_t frame_bytes_max = kFrameBytesMax;
+    // What is offered to the server, or null.
+    std::shared_ptr<SharedMemory> shared_memory;
     int64_t backoff_first_ms = 50;
     int64_t backoff_max_ms = 1000;
   };
@@ -58,6 +60,9 @@ class ServerLink final : private ClientStream::Owner {
     int64_t since_ms = 0;
     // kFailed: why. Otherwise why the last attempt ended, OK before.
     absl::Status error;
+    // The server has opened the offered memory. Stays as the last connection
+    // had it.
+    bool shares_memory = false;
   };
 
   // `listener` and `changed` (called after each change of state) outlive Stop.
@@ -116,6 +121,7 @@ class ServerLink final : private ClientStream::Owner {
   int64_t next_attempt_ms_ ABSL_GUARDED_BY(mu_);
   Backoff backoff_ ABSL_GUARDED_BY(mu_);
   uint64_t incarnation_ ABSL_GUARDED_BY(mu_);
+  bool shares_memory_ ABSL_GUARDED_BY(mu_) = false;
   bool stop_waiting_ ABSL_GUARDED_BY(mu_) = false;
   // Kept back while what was unanswered is collected.
   std::vector<ShardRequest> held_back_ ABSL_GUARDED_BY(mu_);

@@ -9,16 +9,21 @@
 #define SELARI_WORKER_CLIENT_SHARD_TRANSPORT_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/float_buffer.h"
 #include "common/shard_message.h"
 
 namespace selari {
 
 struct TransportStats {
-  int64_t bytes_sent = 0;  // on the wire as messages; 0 in process
+  // As messages and through shared memory; 0 in process.
+  int64_t bytes_sent = 0;
   int64_t bytes_received = 0;
+  // Of both, through shared memory.
+  int64_t bytes_shared = 0;
 };
 
 class ShardTransport {
@@ -57,6 +62,11 @@ class ShardTransport {
   // listener's call.
   virtual void Stop() = 0;
   virtual TransportStats Stats() const = 0;
+  // Memory for gradients and weights of this transport's requests, such as
+  // reaches the shards fastest. After Start, from any thread.
+  virtual std::shared_ptr<FloatBuffer> NewBuffer(int64_t floats) {
+    return FloatBuffer::Allocate(floats);
+  }
 };
 
 }  // namespace selari

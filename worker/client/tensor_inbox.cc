@@ -1,21 +1,47 @@
 #include "worker/client/tensor_inbox.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "common/check.h"
 
 namespace selari {
 
-TensorInbox::TensorInbox(absl::Span<const ChunkSpec> chunks)
-    : chunks_(chunks),
-      buffer_(
-          FloatBuffer::Allocate(chunks.back().offset + chunks.back().count)),
-      states_(chunks.size(), State::kThere) {}
+TensorInbox::TensorInbox(absl::Span<const ChunkSpec> chunks,
+                         const BufferSource* source)
+    : chunks_(chunks), source_(source), states_(chunks.size(), State::kThere) {}
+
+std::shared_ptr<FloatBuffer> TensorInbox::NewBuffer() const {
+  return (*source_)(chunks_.back().offset + chunks_.back().count);
+}
 
 void TensorInbox::Request(int64_t version) {
   SELARI_CHECK(!filling());
+  // Pulls that are not answered yet may still be written to the old memory.
+  if (buffer_ == nullptr || missing_count_ > 0) {
+    buffer_ = NewBuffer();
+  }
   requested_ = true;
   version_ = version;
   states_.assign(chunks_.size(), State::kMissing);
   missing_count_ = static_cast<int64_t>(chunks_.size());
+}
+
+void TensorInbox::Abandon(const std::vector<int32_t>& shards) {
+  SELARI_CHECK(!filling());
+  if (std::all_of(shards.begin(), shards.end(), [this](int32_t shard) {
+        return MissingPulls(shard).empty();
+      })) {
+    return;
+  }
+  const std::shared_ptr<const FloatBuffer> old = std::move(buffer_);
+  buffer_ = NewBuffer();
+  for (size_t i = 0; i < chunks_.size(); ++i) {
+    if (states_[i] == State::kThere) {
+      std::copy_n(old->data() + chunks_[i].offset, chunks_[i].count,
+                  buffer_->data() + chunks_[i].offset);
+    }
+  }
 }
 
 float* TensorInbox::BeginFill(const ChunkValue& value) {
@@ -54,8 +80,11 @@ bool TensorInbox::IsMissing(int32_t chunk) const {
 }
 
 ChunkPull TensorInbox::PullOf(int32_t chunk) const {
+  const ChunkSpec& spec = chunks_[chunk - chunks_[0].chunk];
   // Only BOUNDED reads the clock; it is the version that the worker counts.
-  return {chunk, version_, version_};
+  return {chunk, version_, version_,
+          absl::MakeSpan(buffer_->data() + spec.offset,
+                         static_cast<size_t>(spec.count))};
 }
 
 }  // namespace selari

@@ -20,11 +20,16 @@ namespace selari {
 
 class TensorInbox {
  public:
-  // `chunks`: those of the tensor, in order of offset; must stay valid.
-  explicit TensorInbox(absl::Span<const ChunkSpec> chunks);
+  // `chunks`: those of the tensor, in order of offset; must stay valid. So
+  // must `source`, which makes the memory.
+  TensorInbox(absl::Span<const ChunkSpec> chunks, const BufferSource* source);
 
   // Wants every chunk with at least `version` updates. REQUIRES: !filling().
   void Request(int64_t version);
+  // A connection to `shards` broke that may have carried pulls: whoever was to
+  // answer them could still write into the memory they named. Goes on in other
+  // memory. REQUIRES: !filling().
+  void Abandon(const std::vector<int32_t>& shards);
   // False before the first Request.
   bool requested() const { return requested_; }
   int64_t version() const { return version_; }
@@ -54,10 +59,12 @@ class TensorInbox {
   enum class State : char { kThere, kMissing, kFilling };
 
   State& StateOf(int32_t chunk) { return states_[chunk - chunks_[0].chunk]; }
+  std::shared_ptr<FloatBuffer> NewBuffer() const;
 
   const absl::Span<const ChunkSpec> chunks_;
-  const std::shared_ptr<FloatBuffer> buffer_;
-  std::vector<State> states_;  // one for each chunk
+  const BufferSource* const source_;
+  std::shared_ptr<FloatBuffer> buffer_;  // null before the first Request
+  std::vector<State> states_;            // one for each chunk
   bool requested_ = false;
   int64_t version_ = 0;
   int64_t missing_count_ = 0;  // includes those being filled

@@ -1,5 +1,6 @@
 #include "worker/client/tensor_inbox.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "gtest/gtest.h"
@@ -13,7 +14,7 @@ class TensorInboxTest : public ::testing::Test {
  protected:
   TensorInboxTest()
       : layout_(*ChunkLayout::Create({16, 48}, {2, 1000})),
-        inbox_(layout_.ChunksOfTensor(1)) {}
+        inbox_(layout_.ChunksOfTensor(1), &source_) {}
 
   float* Begin(int32_t chunk, int64_t version) {
     ChunkValue value{chunk, version, {}};
@@ -22,6 +23,7 @@ class TensorInboxTest : public ::testing::Test {
   }
 
   const ChunkLayout layout_;
+  const BufferSource source_ = FloatBuffer::Allocate;
   TensorInbox inbox_;
 };
 
@@ -59,6 +61,49 @@ TEST_F(TensorInboxTest, MissingPullsNameWhatIsNotThere) {
   EXPECT_TRUE(inbox_.MissingPulls(1).empty());
   EXPECT_TRUE(inbox_.IsMissing(1));
   EXPECT_FALSE(inbox_.IsMissing(2));
+}
+
+TEST_F(TensorInboxTest, PullsSayWhereTheWeightsGo) {
+  inbox_.Request(3);
+  const ChunkPull pull = inbox_.PullOf(2);
+  EXPECT_EQ(pull.into.data(), Begin(2, 3));
+  EXPECT_EQ(pull.into.size(), 32u);
+}
+
+// What a pull named may be written to until it is answered.
+TEST_F(TensorInboxTest, MemoryOfBrokenPullsIsAbandoned) {
+  inbox_.Request(3);
+  const ChunkPull broken = inbox_.PullOf(2);
+  std::fill_n(Begin(1, 3), 16, 5.0f);
+  inbox_.EndFill(1);
+  inbox_.Abandon({0});
+  EXPECT_EQ(inbox_.PullOf(2).into.data(), broken.into.data())
+      << "nothing of shard 0 was missing";
+
+  inbox_.Abandon({0, 1});
+
+  const ChunkPull again = inbox_.PullOf(2);
+  EXPECT_NE(again.into.data(), broken.into.data());
+  EXPECT_EQ(Begin(2, 3), again.into.data());
+  inbox_.EndFill(2);
+  EXPECT_TRUE(inbox_.complete());
+  EXPECT_EQ(inbox_.weights()[0], 5.0f) << "what was there is kept";
+  EXPECT_EQ(inbox_.weights()[15], 5.0f);
+}
+
+TEST_F(TensorInboxTest, MemoryOfUnansweredPullsIsAbandoned) {
+  inbox_.Request(3);
+  const ChunkPull first = inbox_.PullOf(1);
+  inbox_.Request(4);
+  const ChunkPull second = inbox_.PullOf(1);
+  EXPECT_NE(first.into.data(), second.into.data());
+  for (const int32_t chunk : {1, 2}) {
+    Begin(chunk, 4);
+    inbox_.EndFill(chunk);
+  }
+  inbox_.Request(5);
+  EXPECT_EQ(inbox_.PullOf(1).into.data(), second.into.data())
+      << "answered, so used again";
 }
 
 }  // namespace

@@ -1,0 +1,185 @@
+#include "common/shared_memory.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "common/status.h"
+
+namespace selari {
+namespace {
+
+constexpr int64_t kPageBytes = 4096;
+constexpr size_t kCookieBytes = 16;
+
+absl::Status Unavailable(absl::string_view what) {
+  return absl::UnavailableError(
+      absl::StrCat("shared memory: ", what, ": ", std::strerror(errno)));
+}
+
+// Closes a file unless it is taken.
+class ScopedFile {
+ public:
+  explicit ScopedFile(int file) : file_(file) {}
+  ~ScopedFile() {
+    if (file_ >= 0) {
+      close(file_);
+    }
+  }
+  ScopedFile(const ScopedFile&) = delete;
+  ScopedFile& operator=(const ScopedFile&) = delete;
+  int get() const { return file_; }
+  int Take() { return std::exchange(file_, -1); }
+
+ private:
+  int file_;
+};
+
+absl::StatusOr<char*> Map(int file, int64_t bytes) {
+  void* const data =
+      mmap(nullptr, static_cast<size_t>(bytes), PROT_READ | PROT_WRITE,
+           MAP_SHARED | MAP_NORESERVE, file, 0);
+  if (data == MAP_FAILED) {
+    return Unavailable(absl::StrCat("cannot map ", bytes, " bytes"));
+  }
+  return static_cast<char*>(data);
+}
+
+std::string NewCookie() {
+  std::random_device random;
+  std::string cookie;
+  while (cookie.size() < kCookieBytes) {
+    const auto word = static_cast<uint32_t>(random());
+    cookie.append(reinterpret_cast<const char*>(&word), sizeof(word));
+  }
+  return cookie;
+}
+
+absl::Status CheckOffer(const SharedMemoryOffer& offer) {
+  if (offer.process_id > 0 && offer.descriptor >= 0 &&
+      offer.bytes > SharedMemory::kHeaderBytes &&
+      offer.bytes <= SharedMemory::kBytesMax && offer.bytes % kPageBytes == 0 &&
+      offer.cookie.size() == kCookieBytes) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("an offer of shared memory names process ", offer.process_id,
+                   ", descriptor ", offer.descriptor, ", ", offer.bytes,
+                   " bytes and a cookie of ", offer.cookie.size(), " bytes"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<SharedMemory>> SharedMemory::Lend(
+    int64_t bytes) {
+  SELARI_CHECK(bytes > kHeaderBytes && bytes <= kBytesMax);
+  SharedMemoryOffer offer;
+  offer.process_id = static_cast<int32_t>(getpid());
+  offer.bytes = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  offer.cookie = NewCookie();
+  ScopedFile file(memfd_create("selari", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (file.get() < 0) {
+    return Unavailable("memfd_create");
+  }
+  // A borrower reads without fear of SIGBUS: the file cannot get shorter.
+  if (ftruncate(file.get(), offer.bytes) != 0 ||
+      fcntl(file.get(), F_ADD_SEALS,
+            F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return Unavailable(
+        absl::StrCat("cannot set aside ", offer.bytes, " bytes"));
+  }
+  SELARI_ASSIGN_OR_RETURN(char* const data, Map(file.get(), offer.bytes));
+  std::memcpy(data, offer.cookie.data(), kCookieBytes);
+  offer.descriptor = file.get();
+  return std::shared_ptr<SharedMemory>(
+      new SharedMemory(std::move(offer), file.Take(), data));
+}
+
+absl::StatusOr<std::shared_ptr<SharedMemory>> SharedMemory::Borrow(
+    const SharedMemoryOffer& offer) {
+  SELARI_RETURN_IF_ERROR(CheckOffer(offer));
+  const std::string path =
+      absl::StrCat("/proc/", offer.process_id, "/fd/", offer.descriptor);
+  struct stat info;
+  // Not opened before it is known to be plain memory: to open a device or a
+  // pipe does something.
+  if (stat(path.c_str(), &info) != 0) {
+    return Unavailable(path);
+  }
+  const auto wrong = [&path](absl::string_view why) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("shared memory: ", path, " ", why));
+  };
+  if (!S_ISREG(info.st_mode) || info.st_nlink != 0) {
+    return wrong("is not what was offered");
+  }
+  const ScopedFile file(
+      open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.get() < 0) {
+    return Unavailable(path);
+  }
+  const int seals = fcntl(file.get(), F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
+    return wrong("is not sealed against shrinking");
+  }
+  if (fstat(file.get(), &info) != 0 || info.st_size != offer.bytes) {
+    return wrong(absl::StrCat("has ", info.st_size, " bytes, not the ",
+                              offer.bytes, " offered"));
+  }
+  char cookie[kCookieBytes];
+  if (pread(file.get(), cookie, kCookieBytes, 0) !=
+          static_cast<ssize_t>(kCookieBytes) ||
+      std::memcmp(cookie, offer.cookie.data(), kCookieBytes) != 0) {
+    return wrong("is another process's");
+  }
+  SELARI_ASSIGN_OR_RETURN(char* const data, Map(file.get(), offer.bytes));
+  return std::shared_ptr<SharedMemory>(new SharedMemory(offer, -1, data));
+}
+
+SharedMemory::~SharedMemory() {
+  munmap(data_, static_cast<size_t>(offer_.bytes));
+  if (file_ >= 0) {
+    close(file_);
+  }
+}
+
+std::optional<int64_t> SharedMemory::OffsetOf(const void* data,
+                                              int64_t bytes) const {
+  const auto begin = reinterpret_cast<uintptr_t>(data_);
+  const auto address = reinterpret_cast<uintptr_t>(data);
+  if (address < begin + kHeaderBytes || bytes < 0 || bytes > offer_.bytes ||
+      address - begin > static_cast<uintptr_t>(offer_.bytes - bytes)) {
+    return std::nullopt;
+  }
+  return static_cast<int64_t>(address - begin);
+}
+
+absl::StatusOr<float*> SharedMemory::At(int64_t offset, int64_t bytes) const {
+  constexpr auto kFloatBytes = static_cast<int64_t>(sizeof(float));
+  if (offset < kHeaderBytes || offset % kFloatBytes != 0 || bytes <= 0 ||
+      bytes % kFloatBytes != 0 || bytes > offer_.bytes ||
+      offset > offer_.bytes - bytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("bytes [", offset, ", +", bytes, ") are no floats in the ",
+                     offer_.bytes, " bytes of shared memory"));
+  }
+  return reinterpret_cast<float*>(data_ + offset);
+}
+
+void SharedMemory::Release(int64_t offset, int64_t bytes) {
+  SELARI_CHECK(file_ >= 0 && offset % kPageBytes == 0 &&
+               bytes % kPageBytes == 0);
+  // Should it fail, the memory stays in use until this process ends.
+  (void)fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
+                  bytes);
+}
+
+}  // namespace selari
