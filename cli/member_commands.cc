@@ -39,8 +39,9 @@ absl::Status Coordinate(const CoordinatorCommand& command, Signals* signals,
                         TrainView* view, std::optional<TrainSummary>* summary) {
   const double start_seconds = NowSeconds();
   PosixFileEnv env;
-  SELARI_ASSIGN_OR_RETURN(const PreparedRun prepared,
-                          PrepareRun(env, command.job));
+  SELARI_ASSIGN_OR_RETURN(
+      const PreparedRun prepared,
+      PrepareRun(env, command.job, DataPlace::kMaybeElsewhere));
   if (prepared.job.job().cluster().servers() == 0) {
     return absl::InvalidArgumentError(
         "cluster.servers is 0: a coordinator needs at least one server; add "

@@ -9,7 +9,6 @@
 #include "cli/find_checkpoint.h"
 #include "cli/job_file.h"
 #include "cli/path_check.h"
-#include "cli/resolve_job.h"
 #include "common/job_config.h"
 #include "common/printable.h"
 #include "common/status.h"
@@ -213,22 +212,22 @@ std::string AbsolutePath(const std::string& path) {
   return error ? path : absolute.string();
 }
 
-absl::StatusOr<PreparedRun> PrepareJob(FileEnv& env,
-                                       const JobOptions& options) {
+absl::StatusOr<PreparedRun> PrepareJob(FileEnv& env, const JobOptions& options,
+                                       DataPlace place) {
   SELARI_ASSIGN_OR_RETURN(const v1::Job job, ReadJob(env, options));
   SELARI_RETURN_IF_ERROR(CheckShape(options, job));
   PreparedRun run;
   run.base_dir = AbsolutePath(std::string(DirName(options.job_file)));
-  SELARI_ASSIGN_OR_RETURN(run.job, ResolveJob(env, job, run.base_dir));
+  SELARI_ASSIGN_OR_RETURN(run.job, ResolveJob(env, job, run.base_dir, place));
   // Everything that the servers would refuse is refused here, at once.
   SELARI_RETURN_IF_ERROR(
       Annotate(ShardJob::Create(run.job).status(), options.job_file));
   return run;
 }
 
-absl::StatusOr<PreparedRun> PrepareRun(FileEnv& env,
-                                       const JobOptions& options) {
-  SELARI_ASSIGN_OR_RETURN(PreparedRun run, PrepareJob(env, options));
+absl::StatusOr<PreparedRun> PrepareRun(FileEnv& env, const JobOptions& options,
+                                       DataPlace place) {
+  SELARI_ASSIGN_OR_RETURN(PreparedRun run, PrepareJob(env, options, place));
   SELARI_RETURN_IF_ERROR(PrepareOutput(env, options, &run));
   return run;
 }

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "cli/command_line.h"
+#include "cli/resolve_job.h"
 #include "common/file_env.h"
 #include "selari/v1/job.pb.h"
 
@@ -31,10 +32,12 @@ std::string AbsolutePath(const std::string& path);
 // Blocks while it looks at the data. INVALID_ARGUMENT for what the user wrote:
 // also an output folder that holds another run, a checkpoint of another model
 // or an instruction set that this processor lacks. NOT_FOUND for missing files.
-absl::StatusOr<PreparedRun> PrepareRun(FileEnv& env, const JobOptions& options);
+absl::StatusOr<PreparedRun> PrepareRun(FileEnv& env, const JobOptions& options,
+                                       DataPlace place);
 
 // The same without an output folder: nothing is written, nothing resumed.
-absl::StatusOr<PreparedRun> PrepareJob(FileEnv& env, const JobOptions& options);
+absl::StatusOr<PreparedRun> PrepareJob(FileEnv& env, const JobOptions& options,
+                                       DataPlace place);
 
 }  // namespace selari
 

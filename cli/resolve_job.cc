@@ -60,27 +60,29 @@ absl::Status ResolveCustomModel(v1::ResolvedJob* resolved) {
   return absl::OkStatus();
 }
 
-// Facts of the training set, from the job itself or else from its files.
+// Facts of the training set, from the job itself or else from its files. Those
+// of the test set are read as well, so that what is wrong in them is said
+// before anything is made.
 absl::Status ResolveData(FileEnv& env, absl::string_view base_dir,
-                         LabelKind label_kind, v1::ResolvedJob* resolved) {
+                         DataPlace place, LabelKind label_kind,
+                         v1::ResolvedJob* resolved) {
   const v1::Data& data = resolved->job().data();
   const bool stated =
       data.feature_shape_size() > 0 && data.train_sample_count() > 0 &&
       (data.class_count() > 0 || label_kind == LabelKind::kTarget);
-  if (stated) {
+  if (stated && place == DataPlace::kMaybeElsewhere) {
     *resolved->mutable_feature_shape() = data.feature_shape();
     resolved->set_class_count(data.class_count());
     resolved->set_train_sample_count(data.train_sample_count());
     return absl::OkStatus();
   }
-  v1::Data train_only = data;
-  train_only.clear_test();
+  v1::Data read = data;
   if (resolved->job().model().loss() == v1::LOSS_LOGISTIC &&
       data.class_count() == 0) {
-    train_only.set_class_count(2);
+    read.set_class_count(2);
   }
   SELARI_ASSIGN_OR_RETURN(const DataSplits splits,
-                          LoadData(env, train_only, base_dir, label_kind));
+                          LoadData(env, read, base_dir, label_kind));
   for (const int64_t extent : splits.train.feature_shape) {
     resolved->add_feature_shape(extent);
   }
@@ -101,12 +103,13 @@ absl::Status ResolveData(FileEnv& env, absl::string_view base_dir,
 }
 
 absl::Status ResolveLayers(FileEnv& env, absl::string_view base_dir,
-                           v1::ResolvedJob* resolved) {
+                           DataPlace place, v1::ResolvedJob* resolved) {
   const v1::Job& job = resolved->job();
   SELARI_ASSIGN_OR_RETURN(const LossKind loss, LossOf(job.model()));
   const LabelKind label_kind =
       LossTakesClasses(loss) ? LabelKind::kClass : LabelKind::kTarget;
-  SELARI_RETURN_IF_ERROR(ResolveData(env, base_dir, label_kind, resolved));
+  SELARI_RETURN_IF_ERROR(
+      ResolveData(env, base_dir, place, label_kind, resolved));
   const std::vector<int64_t> shape(resolved->feature_shape().begin(),
                                    resolved->feature_shape().end());
   SELARI_ASSIGN_OR_RETURN(
@@ -122,7 +125,8 @@ absl::Status ResolveLayers(FileEnv& env, absl::string_view base_dir,
 }  // namespace
 
 absl::StatusOr<v1::ResolvedJob> ResolveJob(FileEnv& env, const v1::Job& job,
-                                           absl::string_view base_dir) {
+                                           absl::string_view base_dir,
+                                           DataPlace place) {
   v1::ResolvedJob resolved;
   *resolved.mutable_job() = job;
   resolved.set_job_id(NewJobId());
@@ -130,7 +134,7 @@ absl::StatusOr<v1::ResolvedJob> ResolveJob(FileEnv& env, const v1::Job& job,
   if (job.model().has_custom()) {
     SELARI_RETURN_IF_ERROR(ResolveCustomModel(&resolved));
   } else {
-    SELARI_RETURN_IF_ERROR(ResolveLayers(env, base_dir, &resolved));
+    SELARI_RETURN_IF_ERROR(ResolveLayers(env, base_dir, place, &resolved));
   }
   return resolved;
 }

@@ -11,12 +11,19 @@
 
 namespace selari {
 
-// `job` has its defaults (FillJobDefaults) and is valid. Opens the training
-// data only if the job does not state feature_shape, class_count and
-// train_sample_count. Gives the run a new random job_id.
-// INVALID_ARGUMENT and NOT_FOUND as PrepareRun.
+enum class DataPlace {
+  // The workers are on this machine: the data is read, whatever the job states.
+  kHere,
+  // It is read only if the job does not state feature_shape, class_count and
+  // train_sample_count.
+  kMaybeElsewhere,
+};
+
+// `job` has its defaults (FillJobDefaults) and is valid. Gives the run a new
+// random job_id. INVALID_ARGUMENT and NOT_FOUND as PrepareRun.
 absl::StatusOr<v1::ResolvedJob> ResolveJob(FileEnv& env, const v1::Job& job,
-                                           absl::string_view base_dir);
+                                           absl::string_view base_dir,
+                                           DataPlace place);
 
 }  // namespace selari
 

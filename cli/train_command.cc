@@ -99,7 +99,7 @@ absl::Status Train(const TrainCommand& command, Signals* signals,
   const double start_seconds = NowSeconds();
   PosixFileEnv env;
   SELARI_ASSIGN_OR_RETURN(const PreparedRun prepared,
-                          PrepareRun(env, command.job));
+                          PrepareRun(env, command.job, DataPlace::kHere));
   view->OnStart(prepared.job.job().name(), RunShape(prepared),
                 prepared.output_dir);
   NoteQueue notes;

@@ -33,7 +33,8 @@ absl::StatusOr<StepReportSummary> Measure(const BenchStepCommand& command) {
   // Schedules of the learning rate shall not end on the way.
   job.steps = options.warm_up_steps + options.steps;
   PosixFileEnv env;
-  SELARI_ASSIGN_OR_RETURN(const PreparedRun run, PrepareJob(env, job));
+  SELARI_ASSIGN_OR_RETURN(const PreparedRun run,
+                          PrepareJob(env, job, DataPlace::kHere));
   return MeasureSteps(run.job, run.base_dir, options);
 }
 

@@ -139,6 +139,17 @@ class BadInputTest(unittest.TestCase):
                 self.refused([str(path), reason], "--set",
                              f"data.train.idx.features={path}")
 
+    def test_a_bad_test_set_is_found_before_anything_is_made(self):
+        (self.folder / "short.idx").write_bytes(b"\0\0\x08\1\0\0\0\2\1\1")
+        stated = ["--set", "data.class_count=4", "--set",
+                  "data.train_sample_count=300"]
+        for facts in [[], stated]:
+            for name in ["nowhere.idx", "short.idx"]:
+                with self.subTest(f"{facts} {name}"):
+                    self.refused([name], "--set",
+                                 f"data.test.idx.labels={name}", *facts)
+                    self.assertFalse((self.folder / "out").exists())
+
     def test_truncated_data(self):
         path = self.folder / "images.idx"
         path.write_bytes(path.read_bytes()[:-100])

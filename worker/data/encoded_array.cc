@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/check.h"
+#include "common/printable.h"
 #include "common/status.h"
 
 namespace selari {
@@ -149,7 +150,7 @@ absl::string_view EncodedTypeName(EncodedType type) {
 }
 
 std::string ShapeName(absl::Span<const int64_t> shape) {
-  return shape.empty() ? "scalar" : absl::StrJoin(shape, "x");
+  return shape.empty() ? "scalar" : Excerpt(absl::StrJoin(shape, "x"));
 }
 
 absl::StatusOr<int64_t> ElementCount(absl::string_view source,

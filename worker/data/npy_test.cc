@@ -59,6 +59,23 @@ TEST(NpyTest, ReadsAScalarsEmptyShape) {
   EXPECT_THAT(array->shape, IsEmpty());
 }
 
+TEST(NpyTest, WhatAMessageRepeatsIsEscapedAndCut) {
+  std::string extents;
+  for (int i = 0; i < 5000; ++i) {
+    extents += "6, ";
+  }
+  for (const std::string& header :
+       {"{'descr': '<f4', 'fortran_order': False, 'shape': (" + extents + ")}",
+        "{'descr': '<f4', 'fortran_order': True, 'shape': (" + extents + ")}",
+        "{'descr': '" + std::string(5000, '\x1b') +
+            "', 'fortran_order': False, 'shape': (6,)}"}) {
+    const std::string message = Message(Npy(1, header, ""));
+    EXPECT_NE(message, "");
+    EXPECT_LT(message.size(), 400u) << message;
+    EXPECT_EQ(message.find('\x1b'), std::string::npos);
+  }
+}
+
 TEST(NpyTest, RefusesFortranOrderWithTheWayOut) {
   EXPECT_THAT(
       Message(Npy(1, "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3)}",
