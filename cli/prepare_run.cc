@@ -12,16 +12,14 @@
 #include "common/job_config.h"
 #include "common/printable.h"
 #include "common/status.h"
-#include "google/protobuf/util/message_differencer.h"
 #include "server/checkpoint/checkpoint_list.h"
 #include "server/checkpoint/checkpoint_path.h"
 #include "server/checkpoint/manifest.h"
+#include "server/checkpoint/resume_rules.h"
 #include "server/shard/shard_job.h"
 
 namespace selari {
 namespace {
-
-using google::protobuf::util::MessageDifferencer;
 
 // Runs of one job that may start in one folder within a second.
 constexpr int kSameSecondMax = 1000;
@@ -93,53 +91,6 @@ absl::StatusOr<std::string> MakeNewOutputDir(const std::string& job_name) {
       error ? error.message() : "too many runs start in this second"));
 }
 
-// What must not change between the run that wrote a checkpoint and the one
-// that goes on from it. The cluster's shape may.
-absl::Status CheckSameRun(const v1::ResolvedJob& saved,
-                          const v1::ResolvedJob& now,
-                          absl::string_view checkpoint) {
-  const auto different = [checkpoint](absl::string_view what) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "cannot go on from ", checkpoint, ": it was made with another ", what,
-        "; use the job it was made with, or start anew with another --output"));
-  };
-  if (saved.tensors_size() != now.tensors_size()) {
-    return different("model");
-  }
-  for (int i = 0; i < saved.tensors_size(); ++i) {
-    if (!MessageDifferencer::Equals(saved.tensors(i), now.tensors(i))) {
-      return different(absl::StrCat("tensor ", now.tensors(i).name()));
-    }
-  }
-  const v1::Optimizer& saved_optimizer = saved.job().optimizer();
-  const v1::Optimizer& now_optimizer = now.job().optimizer();
-  if (saved_optimizer.algorithm_case() != now_optimizer.algorithm_case()) {
-    return different("optimizer.algorithm");
-  }
-  if (saved.job().seed() != now.job().seed()) {
-    return different("seed");
-  }
-  if (saved.job().training().leaf_count() !=
-      now.job().training().leaf_count()) {
-    return different("training.leaf_count");
-  }
-  if (saved.job().training().batch_size() !=
-      now.job().training().batch_size()) {
-    return different("training.batch_size");
-  }
-  if (saved.train_sample_count() != now.train_sample_count()) {
-    return different("number of training samples");
-  }
-  if (saved.job().cluster().instruction_set() !=
-      now.job().cluster().instruction_set()) {
-    return different(absl::StrCat(
-        "instruction set, level ", saved.job().cluster().instruction_set(),
-        ", add --set cluster.instruction_set=INSTRUCTION_SET_LEVEL",
-        saved.job().cluster().instruction_set()));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status ResumeRun(FileEnv& env, PreparedRun* run) {
   const absl::StatusOr<std::string> found =
       FindCheckpointToResume(env, run->output_dir);
@@ -152,8 +103,11 @@ absl::Status ResumeRun(FileEnv& env, PreparedRun* run) {
   SELARI_ASSIGN_OR_RETURN(const v1::CheckpointManifest manifest,
                           LoadManifest(env, run->resume_checkpoint));
   run->start_step = manifest.step();
-  SELARI_RETURN_IF_ERROR(
-      CheckSameRun(manifest.job(), run->job, run->resume_checkpoint));
+  const absl::Status fits = CheckCanGoOn(manifest.job(), run->job);
+  if (!fits.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cannot go on from ", run->resume_checkpoint, ": ", fits.message()));
+  }
   if (run->job.total_steps() > 0 && manifest.step() >= run->job.total_steps()) {
     return absl::InvalidArgumentError(absl::StrCat(
         run->resume_checkpoint, " has all of the job's ",

@@ -1,7 +1,5 @@
 #include "server/checkpoint/restore.h"
 
-#include <google/protobuf/util/message_differencer.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +12,6 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/check.h"
@@ -117,36 +114,6 @@ absl::string_view AlgorithmName(const v1::Optimizer& optimizer) {
   return field == nullptr ? "none" : absl::string_view(field->name());
 }
 
-// Clears what never changes a result.
-void ClearShape(v1::ResolvedJob& job) {
-  job.clear_job_id();
-  job.clear_total_steps();
-  // Follow from the data, which is compared by its sources.
-  job.clear_feature_names();
-  job.clear_feature_shift();
-  job.clear_feature_scale();
-  v1::Job& config = *job.mutable_job();
-  config.clear_name();
-  config.clear_checkpointing();
-  v1::Cluster& cluster = *config.mutable_cluster();
-  const v1::InstructionSet instruction_set = cluster.instruction_set();
-  cluster.Clear();
-  cluster.set_instruction_set(instruction_set);
-  v1::Training& training = *config.mutable_training();
-  training.clear_epochs();
-  training.clear_steps();
-  training.clear_evaluate_every_steps();
-  training.clear_log_every_steps();
-}
-
-// Such a schedule gives other rates, from the first step on, when the job gets
-// another last step.
-bool ScheduleEndsWithTheJob(const v1::LearningRateSchedule& schedule) {
-  return (schedule.has_cosine() && schedule.cosine().total_steps() == 0) ||
-         (schedule.has_polynomial() &&
-          schedule.polynomial().total_steps() == 0);
-}
-
 }  // namespace
 
 absl::StatusOr<ShardSnapshot> ReadShardSnapshot(CheckpointReader& reader,
@@ -200,28 +167,6 @@ absl::Status CheckSameModel(const v1::ResolvedJob& saved,
                      ", the job uses ", is));
   }
   return absl::OkStatus();
-}
-
-std::vector<std::string> DescribeJobDifferences(const v1::ResolvedJob& saved,
-                                                const v1::ResolvedJob& job) {
-  v1::ResolvedJob was = saved;
-  v1::ResolvedJob is = job;
-  ClearShape(was);
-  ClearShape(is);
-  std::string report;
-  google::protobuf::util::MessageDifferencer differencer;
-  differencer.ReportDifferencesToString(&report);
-  std::vector<std::string> differences;
-  if (!differencer.Compare(was, is)) {
-    differences = absl::StrSplit(report, '\n', absl::SkipEmpty());
-  }
-  if (saved.total_steps() != job.total_steps() &&
-      ScheduleEndsWithTheJob(job.job().optimizer().schedule())) {
-    differences.push_back(
-        absl::StrCat("modified: total_steps: ", saved.total_steps(), " -> ",
-                     job.total_steps(), ", where optimizer.schedule ends"));
-  }
-  return differences;
 }
 
 }  // namespace selari

@@ -39,12 +39,6 @@ absl::StatusOr<ShardSnapshot> ReadShardSnapshot(CheckpointReader& reader,
 absl::Status CheckSameModel(const v1::ResolvedJob& saved,
                             const v1::ResolvedJob& job);
 
-// One line for each further difference that changes results: such a job goes
-// on, but not with the bits of the saved one. E.g. "optimizer.learning_rate:
-// 0.1 -> 0.2". Differences of cluster shape and reporting are left out.
-std::vector<std::string> DescribeJobDifferences(const v1::ResolvedJob& saved,
-                                                const v1::ResolvedJob& job);
-
 }  // namespace selari
 
 #endif  // SELARI_SERVER_CHECKPOINT_RESTORE_H_

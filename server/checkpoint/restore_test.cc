@@ -97,35 +97,5 @@ TEST(RestoreTest, OtherModelIsRefusedByName) {
             "adagrad");
 }
 
-TEST(RestoreTest, DifferencesThatChangeResultsAreListed) {
-  const v1::ResolvedJob saved = ExampleJob({});
-  v1::ResolvedJob job = ExampleJob({.shard_count = 5, .job_id = "other"});
-  job.mutable_job()->mutable_cluster()->set_workers(9);
-  job.mutable_job()->mutable_training()->set_steps(1000);
-  EXPECT_TRUE(DescribeJobDifferences(saved, job).empty());
-  job.mutable_job()->mutable_optimizer()->set_learning_rate(0.2);
-  EXPECT_EQ(DescribeJobDifferences(saved, job),
-            std::vector<std::string>{
-                "modified: job.optimizer.learning_rate: 0.1 -> 0.2"});
-}
-
-TEST(RestoreTest, AScheduleThatEndsWithAnotherLastStepIsADifference) {
-  v1::ResolvedJob saved = ExampleJob({});
-  v1::LearningRateSchedule& schedule =
-      *saved.mutable_job()->mutable_optimizer()->mutable_schedule();
-  schedule.mutable_cosine();
-  saved.set_total_steps(200);
-  v1::ResolvedJob job = saved;
-  EXPECT_TRUE(DescribeJobDifferences(saved, job).empty());
-  job.set_total_steps(300);
-  EXPECT_EQ(DescribeJobDifferences(saved, job),
-            std::vector<std::string>{"modified: total_steps: 200 -> 300, where "
-                                     "optimizer.schedule ends"});
-  // One that ends at a step of its own does not care.
-  schedule.mutable_cosine()->set_total_steps(300);
-  *job.mutable_job() = saved.job();
-  EXPECT_TRUE(DescribeJobDifferences(saved, job).empty());
-}
-
 }  // namespace
 }  // namespace selari

@@ -6,7 +6,7 @@
 #include "common/status.h"
 #include "selari/v1/checkpoint.pb.h"
 #include "server/checkpoint/manifest.h"
-#include "server/checkpoint/restore.h"
+#include "server/checkpoint/resume_rules.h"
 
 namespace selari {
 
@@ -15,7 +15,8 @@ absl::StatusOr<PublishedCheckpoint> CheckResume(
     const std::function<void(absl::string_view)>& log) {
   SELARI_ASSIGN_OR_RETURN(const v1::CheckpointManifest manifest,
                           LoadManifest(env, checkpoint));
-  SELARI_RETURN_IF_ERROR(CheckSameModel(manifest.job(), job));
+  SELARI_RETURN_IF_ERROR(
+      Annotate(CheckCanGoOn(manifest.job(), job), checkpoint));
   for (const std::string& difference :
        DescribeJobDifferences(manifest.job(), job)) {
     log(absl::StrCat(

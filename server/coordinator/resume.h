@@ -15,8 +15,8 @@ namespace selari {
 
 // The checkpoint in the folder `checkpoint`, if `job` can go on from it.
 // NOT_FOUND or DATA_LOSS as LoadManifest,
-// FAILED_PRECONDITION when it is of another model. `log` is told of
-// differences that change results. Reads the manifest only.
+// FAILED_PRECONDITION when it is of another model, as CheckCanGoOn. `log` is
+// told of differences that change results. Reads the manifest only.
 absl::StatusOr<PublishedCheckpoint> CheckResume(
     FileEnv& env, const v1::ResolvedJob& job, absl::string_view checkpoint,
     const std::function<void(absl::string_view)>& log);

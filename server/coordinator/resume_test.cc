@@ -51,7 +51,7 @@ TEST_F(ResumeTest, TellsTheStepAndDifferences) {
   EXPECT_EQ(resume->step, example_.step);
   EXPECT_EQ(resume->path, path_);
   EXPECT_THAT(log_, IsEmpty());
-  job.mutable_job()->set_seed(job.job().seed() + 1);
+  job.mutable_job()->mutable_optimizer()->set_learning_rate(0.5);
   EXPECT_TRUE(Check(job).ok());
   EXPECT_THAT(log_, SizeIs(1));
 }

@@ -254,17 +254,6 @@ class BadInputTest(unittest.TestCase):
         self.assertEqual(harness.finish(first).code, 128 + 15)
         self.assertTrue(metrics.read_text().startswith(recorded))
 
-    def test_resume_without_a_checkpoint(self):
-        (self.folder / "out").mkdir()
-        self.refused(["checkpoint", "leave out --resume"], "--resume")
-
-    def test_resume_of_another_model(self):
-        harness.train(self.job, self.folder / "out", "--centralised")
-        self.refused(["another"], "--resume", "--steps", 30, "--set",
-                     "model.layers[0].dense.units=25")
-        self.refused(["another optimizer"], "--resume", "--steps", 30, "--set",
-                     "optimizer.adam={}")
-
     def test_no_permission_to_write(self):
         if os.geteuid() == 0:
             # root may write anywhere: a file in the way refuses root too.
@@ -315,74 +304,6 @@ class BadInputTest(unittest.TestCase):
         result = harness.run("export", self.folder / "out", "--output",
                              self.folder / "z.foo", "--format", "npz")
         self.assertEqual(result.code, 0, str(result))
-
-    def test_a_damaged_checkpoint_is_passed_over_or_refused(self):
-        output = self.folder / "out"
-        harness.train(self.job, output, "--centralised", "--set",
-                      "checkpointing.every_steps=12")
-        checkpoints = sorted((output / "checkpoints").iterdir())
-        self.assertEqual(len(checkpoints), 2, checkpoints)
-        shard = checkpoints[-1] / "shard-00003.safetensors"
-        damaged = bytearray(shard.read_bytes())
-        damaged[-1] ^= 1
-        shard.write_bytes(damaged)
-        result = harness.run("checkpoint", "verify", checkpoints[-1])
-        self.assertEqual(result.code, 4, str(result))
-        self.assertIn("shard-00003.safetensors", result.stderr)
-        self.assertEqual(result.stdout, "")
-        model = self.folder / "model.npz"
-        for command in [["digest", output], ["digest", checkpoints[-1]],
-                        ["checkpoint", "verify", output],
-                        ["export", output, "--output", model]]:
-            result = harness.run(*command)
-            self.assertEqual(result.code, 4, str(result))
-            self.assertIn("shard-00003.safetensors", result.stderr)
-            self.assertEqual(result.stdout, "")
-            if command[0] != "checkpoint" and command[1] == output:
-                self.assertIn("of step 24, cannot be used", result.stderr)
-                self.assertIn(f"to use that of step 12, name {checkpoints[0]}",
-                              result.stderr)
-        self.assertFalse(model.exists())
-        # The way out that it names, and the step that it tells.
-        result = harness.run("digest", checkpoints[0])
-        self.assertEqual(result.code, 0, str(result))
-        self.assertEqual(result.stderr, f"selari: step 12, {checkpoints[0]}\n")
-        # Training goes on from the older one, and says so.
-        result = harness.train(self.job, output, "--centralised", "--resume")
-        self.assertIn("goes on from step 12, not from step 24", result.stderr)
-        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
-        self.assertIn("step 24,", harness.run("digest", output).stderr)
-
-    def test_a_checkpoint_without_its_manifest_or_under_another_name(self):
-        output = self.folder / "out"
-        harness.train(self.job, output, "--centralised")
-        checkpoint = output / "checkpoints" / "step-000000024"
-        renamed = checkpoint.with_name("step-000000099")
-        checkpoint.rename(renamed)
-        self.damaged(output, renamed, ["of step 24", "of step 99"])
-        manifest = renamed / "MANIFEST.textproto"
-        text = manifest.read_text()
-        for change, part in [
-                (lambda: manifest.write_text(""), "cut off"),
-                (lambda: manifest.write_text(text[:-20] + "\n"), "cut off"),
-                (lambda: manifest.write_text(text.replace(
-                    "step: 24", "step: 99")), "edited by hand"),
-                (manifest.unlink, "MANIFEST.textproto"),
-                (manifest.mkdir, "MANIFEST.textproto")]:
-            change()
-            self.damaged(output, renamed, [part])
-
-    def damaged(self, output, checkpoint, parts):
-        """Every command that reads its only checkpoint must say so."""
-        for command in [["digest", output], ["digest", checkpoint],
-                        ["checkpoint", "verify", output],
-                        ["checkpoint", "verify", checkpoint],
-                        ["export", output, "--output", output / "model.npz"],
-                        ["train", self.job, "--output", output, "--resume"]]:
-            result = harness.run(*command)
-            self.assertEqual(result.code, 4, str(result))
-            for part in parts:
-                self.assertIn(part, result.stderr)
 
     # Addresses and members.
 
