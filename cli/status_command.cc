@@ -9,6 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/path_check.h"
 #include "cli/print_error.h"
+#include "cli/stored_status.h"
 #include "cli/watch_job.h"
 #include "common/clock.h"
 #include "common/file_env.h"
@@ -18,8 +19,6 @@
 #include "common/printable.h"
 #include "common/status.h"
 #include "google/protobuf/util/json_util.h"
-#include "server/coordinator/coordinator.h"
-#include "server/coordinator/file_metadata_store.h"
 
 namespace selari {
 namespace {
@@ -49,7 +48,8 @@ std::string MemberText(const v1::MemberStatus& member) {
   return text + "\n";
 }
 
-std::string StatusText(const v1::JobStatus& status) {
+// `age` is a sentence, or empty.
+std::string StatusText(const v1::JobStatus& status, absl::string_view age) {
   std::string text =
       absl::StrCat("job ", status.job_id(), "  ", StateName(status.state()),
                    "  step ", status.step());
@@ -57,6 +57,9 @@ std::string StatusText(const v1::JobStatus& status) {
     absl::StrAppend(&text, "/", status.total_steps());
   }
   text += "\n";
+  if (!age.empty()) {
+    absl::StrAppend(&text, age, "\n");
+  }
   if (!status.message().empty()) {
     absl::StrAppend(&text, Printable(status.message()), "\n");
   }
@@ -95,13 +98,9 @@ absl::StatusOr<std::string> AsJson(const v1::JobStatus& status) {
   return json + "\n";
 }
 
-bool Ended(v1::JobState state) {
-  return state == v1::JOB_STATE_DONE || state == v1::JOB_STATE_STOPPED ||
-         state == v1::JOB_STATE_FAILED;
-}
-
-absl::Status Print(const StatusCommand& command, const v1::JobStatus& status) {
-  std::string text = StatusText(status);
+absl::Status Print(const StatusCommand& command, const v1::JobStatus& status,
+                   absl::string_view age = "") {
+  std::string text = StatusText(status, age);
   if (command.json) {
     SELARI_ASSIGN_OR_RETURN(text, AsJson(status));
   }
@@ -132,7 +131,7 @@ absl::Status Watch(const StatusCommand& command, const StopToken& stop,
   int64_t next_ms = 0;
   const absl::Status watched =
       WatchJob(command.coordinator, stop, [&](const v1::JobStatus& status) {
-        ended = Ended(status.state());
+        ended = HasEnded(status.state());
         *failed = status.state() == v1::JOB_STATE_FAILED;
         if (printed.ok() && (ended || clock.NowMs() >= next_ms)) {
           next_ms = clock.NowMs() + kWatchMs;
@@ -150,21 +149,10 @@ absl::Status Read(const StatusCommand& command) {
                                      command.output,
                                      "name a run's output folder"));
   PosixFileEnv env;
-  const std::string folder = JoinPath(command.output, "coordinator");
-  SELARI_ASSIGN_OR_RETURN(
-      const MetadataValue value,
-      FileMetadataStore::ReadOnly(&env, folder, Coordinator::kStatusKey));
-  v1::JobStatus status;
-  if (!status.ParseFromString(value.bytes)) {
-    return absl::DataLossError(
-        absl::StrCat("the status in ", folder, " cannot be read"));
-  }
-  if (!Ended(status.state())) {
-    PrintNote(absl::StrCat(
-        "not ended when ", folder,
-        " was last written; ask a coordinator that runs with --coordinator"));
-  }
-  return Print(command, status);
+  SELARI_ASSIGN_OR_RETURN(const StoredStatus stored,
+                          ReadStoredStatus(env, command.output));
+  return Print(command, stored.status,
+               DescribeAge(stored, SystemClock().WallTimeMs()));
 }
 
 }  // namespace

@@ -5,12 +5,20 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <cstdint>
+#include <string>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "common/file_env.h"
+#include "common/stop_token.h"
 
 namespace selari {
 namespace {
+
+// FileLock::Find has the lock for a moment: tries until it has let go.
+constexpr int kTriesMax = 6;
+constexpr int64_t kBetweenTriesMs = 10;
 
 // The process id that the holder wrote, for people; empty if unreadable.
 std::string HolderOf(int descriptor) {
@@ -19,9 +27,22 @@ std::string HolderOf(int descriptor) {
   if (size <= 0) {
     return "";
   }
-  const absl::string_view id = absl::StripAsciiWhitespace(
-      absl::string_view(text, static_cast<size_t>(size)));
-  return absl::StrCat(" (process ", id, ")");
+  return std::string(absl::StripAsciiWhitespace(
+      absl::string_view(text, static_cast<size_t>(size))));
+}
+
+// 0, or the error of the last try.
+int LockExclusively(int descriptor) {
+  const StopToken never;
+  for (int tries = 1;; ++tries) {
+    if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) {
+      return 0;
+    }
+    if (errno != EWOULDBLOCK || tries == kTriesMax) {
+      return errno;
+    }
+    never.WaitForMs(kBetweenTriesMs);
+  }
 }
 
 // Only a hint for people, so a full disk must not refuse the lock.
@@ -43,19 +64,42 @@ absl::StatusOr<std::unique_ptr<FileLock>> FileLock::Acquire(
   if (descriptor < 0) {
     return FileError("open", path, errno);
   }
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    const int error = errno;
+  const int error = LockExclusively(descriptor);
+  if (error != 0) {
     const std::string holder = HolderOf(descriptor);
     ::close(descriptor);
     if (error == EWOULDBLOCK) {
       return absl::AlreadyExistsError(absl::StrCat(
-          "another process", holder, " holds ", path,
+          "another process",
+          holder.empty() ? "" : absl::StrCat(" (process ", holder, ")"),
+          " holds ", path,
           "; wait until it ends, or choose another output folder"));
     }
     return FileError("lock", path, error);
   }
   WriteHolder(descriptor);
   return std::unique_ptr<FileLock>(new FileLock(descriptor));
+}
+
+absl::StatusOr<FileLock::Holder> FileLock::Find(absl::string_view path) {
+  const std::string name(path);
+  const int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return errno == ENOENT ? absl::StatusOr<Holder>(Holder())
+                           : FileError("open", path, errno);
+  }
+  Holder holder;
+  // Shared, so that two who ask do not take each other for the owner.
+  const int error = ::flock(descriptor, LOCK_SH | LOCK_NB) == 0 ? 0 : errno;
+  if (error == EWOULDBLOCK) {
+    holder.held = true;
+    holder.process = HolderOf(descriptor);
+  }
+  ::close(descriptor);
+  if (error != 0 && !holder.held) {
+    return FileError("lock", path, error);
+  }
+  return holder;
 }
 
 FileLock::~FileLock() { ::close(descriptor_); }

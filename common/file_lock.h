@@ -14,11 +14,21 @@ namespace selari {
 
 class FileLock {
  public:
-  // Locks the file, which is made if missing. Never waits: ALREADY_EXISTS,
-  // naming the file and the other process, when somebody holds it (also
-  // another FileLock of this process). Otherwise errors as FileEnv.
+  // Locks the file, which is made if missing. ALREADY_EXISTS, naming the file
+  // and the other process, when somebody holds it (also another FileLock of
+  // this process) for longer than Find does, 50 ms. Otherwise errors as
+  // FileEnv.
   static absl::StatusOr<std::unique_ptr<FileLock>> Acquire(
       absl::string_view path);
+
+  // Who has the file locked, without waiting. OK with held = false also when
+  // there is no such file; otherwise errors as FileEnv.
+  struct Holder {
+    bool held = false;
+    // Its process id, for people; empty if unreadable.
+    std::string process;
+  };
+  static absl::StatusOr<Holder> Find(absl::string_view path);
 
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;

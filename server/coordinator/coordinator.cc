@@ -50,8 +50,13 @@ absl::StatusOr<std::unique_ptr<Coordinator>> Coordinator::Create(
   SELARI_RETURN_IF_ERROR(
       environment.metadata->Put(kJobKey, options.job.SerializeAsString())
           .status());
-  return std::unique_ptr<Coordinator>(
+  auto coordinator = std::unique_ptr<Coordinator>(
       new Coordinator(std::move(options), std::move(environment)));
+  coordinator->Enter([&coordinator] {
+    coordinator->mu_.AssertHeld();
+    coordinator->PersistStatus();
+  });
+  return coordinator;
 }
 
 Coordinator::Coordinator(Options options, Environment environment)
@@ -378,6 +383,9 @@ void Coordinator::Tick() {
     GiveUpIfTooLate(v1::MEMBER_KIND_SERVER);
     GiveUpIfTooLate(v1::MEMBER_KIND_WORKER);
   }
+  if (!ended() && now_ms - status_persisted_ms_ >= kStatusIntervalMs) {
+    PersistStatus();
+  }
   const std::string wait = DescribeWait();
   if (wait.empty() || ended()) {
     wait_logged_ms_ = now_ms - kWaitLogIntervalMs + kFirstWaitLogMs;
@@ -465,27 +473,20 @@ void Coordinator::Log(std::string sentence) {
 void Coordinator::Persist(absl::string_view key, std::string bytes) {
   io_executor_->Post([this, key, bytes = std::move(bytes)] {
     const absl::Status status = metadata_.Put(key, bytes).status();
-    if (!status.ok()) {
-      Enter([&] {
-        mu_.AssertHeld();
-        Log(absl::StrCat("the coordinator's state was not saved: ",
-                         status.message()));
-      });
-    }
+    Enter([&] {
+      mu_.AssertHeld();
+      OnPersisted(status);
+    });
   });
 }
 
-void Coordinator::PersistStatus() {
-  v1::JobStatus status;
-  status.set_job_id(options_.job.job_id());
-  status.set_state(state_);
-  status.set_message(std::string(failure_.message()));
-  progress_.DescribeNewest(&status);
-  status.set_total_steps(options_.job.total_steps());
-  status.set_checkpoint(newest_.path);
-  status.set_checkpoint_digest(newest_.state_digest);
-  status.set_checkpoint_step(newest_.step);
-  Persist(kStatusKey, status.SerializeAsString());
+// Told once, not every few seconds.
+void Coordinator::OnPersisted(const absl::Status& status) {
+  if (!status.ok() && !persist_failed_) {
+    Log(absl::StrCat("the coordinator's state was not saved: ",
+                     status.message()));
+  }
+  persist_failed_ = !status.ok();
 }
 
 }  // namespace selari

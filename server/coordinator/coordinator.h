@@ -67,7 +67,10 @@ class Coordinator {
   using Done = std::function<void(absl::StatusOr<Response>)>;
 
   // Keys of the metadata store: a serialised ResolvedJob, ShardMap, and
-  // JobStatus with the newest metrics and evaluation only.
+  // JobStatus with the newest metrics and evaluation only. The last is written
+  // with every change of the state, every checkpoint and this often, until the
+  // job has ended.
+  static constexpr int64_t kStatusIntervalMs = 5'000;
   static constexpr absl::string_view kJobKey = "job";
   static constexpr absl::string_view kShardMapKey = "shard_map";
   static constexpr absl::string_view kStatusKey = "status";
@@ -129,6 +132,8 @@ class Coordinator {
   void Log(std::string sentence) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Persist(absl::string_view key, std::string bytes)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnPersisted(const absl::Status& status)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void PersistStatus() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   // `job_id` is what the member was given; empty: it takes any job.
@@ -156,6 +161,8 @@ class Coordinator {
   absl::Status JobFailed() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void EndServers() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  void DescribeJob(v1::JobStatus* status) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // One sentence on what is waited for; empty when nothing is.
   std::string DescribeWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::string Message() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -186,6 +193,8 @@ class Coordinator {
   int64_t change_count_ ABSL_GUARDED_BY(mu_) = 1;
   int64_t state_since_ms_ ABSL_GUARDED_BY(mu_);
   int64_t wait_logged_ms_ ABSL_GUARDED_BY(mu_);
+  int64_t status_persisted_ms_ ABSL_GUARDED_BY(mu_) = 0;
+  bool persist_failed_ ABSL_GUARDED_BY(mu_) = false;
 
   // Own synchronisation. Ended first by the destructor.
   std::unique_ptr<Executor> control_executor_;

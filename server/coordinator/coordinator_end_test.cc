@@ -96,6 +96,18 @@ TEST_F(CoordinatorEndTest, AfterAStopTheStepIsThatOfTheCheckpoint) {
   EXPECT_EQ(kept.step(), 30);
 }
 
+TEST_F(CoordinatorEndTest, TheStepIsNeverBehindTheCheckpoint) {
+  StartRunning();
+  coordinator_->SaveCheckpoint(
+      [](const absl::StatusOr<v1::SaveCheckpointResponse>&) {});
+  Run();
+  AnswerPauses(30);
+  AnswerSaves();
+  const v1::JobStatus status = coordinator_->GetJobStatus();
+  EXPECT_EQ(status.checkpoint_step(), 30);
+  EXPECT_EQ(status.step(), 30);
+}
+
 TEST_F(CoordinatorEndTest, StopSavesAndIsIdempotent) {
   StartRunning();
   std::vector<absl::StatusOr<v1::StopJobResponse>> stopped;

@@ -56,16 +56,33 @@ std::string Coordinator::Message() const {
 v1::JobStatus Coordinator::GetJobStatus() const {
   MutexLock lock(&mu_);
   v1::JobStatus status;
-  status.set_job_id(options_.job.job_id());
-  status.set_state(state_);
-  status.set_message(Message());
-  status.set_total_steps(options_.job.total_steps());
-  status.set_checkpoint(newest_.path);
-  status.set_checkpoint_digest(newest_.state_digest);
-  status.set_checkpoint_step(newest_.step);
   progress_.Describe(&status);
+  DescribeJob(&status);
+  status.set_message(Message());
   DescribeMembers(&status);
   return status;
+}
+
+// Behind JobProgress::Describe: a checkpoint has all updates up to its step,
+// whatever the workers have told by now.
+void Coordinator::DescribeJob(v1::JobStatus* status) const {
+  status->set_job_id(options_.job.job_id());
+  status->set_state(state_);
+  status->set_step(std::max(status->step(), newest_.step));
+  status->set_total_steps(options_.job.total_steps());
+  status->set_checkpoint(newest_.path);
+  status->set_checkpoint_digest(newest_.state_digest);
+  status->set_checkpoint_step(newest_.step);
+}
+
+void Coordinator::PersistStatus() {
+  v1::JobStatus status;
+  progress_.DescribeNewest(&status);
+  DescribeJob(&status);
+  status.set_message(std::string(failure_.message()));
+  status.set_written_time_ms(clock_.WallTimeMs());
+  status_persisted_ms_ = clock_.NowMs();
+  Persist(kStatusKey, status.SerializeAsString());
 }
 
 void Coordinator::DescribeMembers(v1::JobStatus* status) const {

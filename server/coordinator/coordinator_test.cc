@@ -260,6 +260,36 @@ TEST_F(CoordinatorTest, StateIsKeptInTheMetadataStore) {
   EXPECT_EQ(map.shard_owners_size(), kServers);
 }
 
+TEST_F(CoordinatorTest, TheKeptStatusIsNeverOld) {
+  const auto kept = [this] {
+    Run();
+    v1::JobStatus status;
+    EXPECT_TRUE(
+        status.ParseFromString(metadata_->Get(Coordinator::kStatusKey)->bytes));
+    return status;
+  };
+  Start();
+  EXPECT_EQ(kept().state(), v1::JOB_STATE_JOINING)
+      << "not that of a run before";
+  const int64_t begin_ms = kept().written_time_ms();
+  EXPECT_EQ(begin_ms, clock_.WallTimeMs());
+  JoinAll();
+  for (FakeServer& server : servers_) {
+    server.assigns.Answer(0, v1::AssignShardsResponse());
+  }
+  for (int32_t id = 0; id < kWorkers; ++id) {
+    v1::ReportProgressRequest report = Report(id);
+    report.set_step(17);
+    ASSERT_TRUE(coordinator_->ReportProgress(report).ok());
+  }
+  EXPECT_EQ(kept().step(), 0);
+  AdvanceMs(Coordinator::kStatusIntervalMs);
+  EXPECT_EQ(kept().step(), 17);
+  EXPECT_EQ(kept().written_time_ms(),
+            begin_ms + Coordinator::kStatusIntervalMs);
+  EXPECT_EQ(coordinator_->GetJobStatus().written_time_ms(), 0);
+}
+
 TEST_F(CoordinatorTest, ReportsChangesForWatchers) {
   StartRunning();
   const int64_t before = coordinator_->change_count();

@@ -2,6 +2,7 @@
 what was saved goes on to the same bits.
 """
 
+import json
 import os
 import shlex
 import signal
@@ -149,11 +150,20 @@ class SignalsTest(unittest.TestCase):
         self.read_until(process, "progress")
         children = harness.children_of(process.pid)
         self.assertEqual(len(children), 4)
+        running = harness.run("status", "--output", self.folder / "out")
+        self.assertIn(f"; process {process.pid} runs it", running.stdout)
         process.kill()
         process.wait()
         for child in children:
             harness.wait_until(lambda: not harness.alive(child),
                                f"process {child} to end")
+        killed = harness.run("status", "--output", self.folder / "out")
+        self.assertEqual(killed.code, 0, str(killed))
+        self.assertIn("no process holds this run any more", killed.stdout)
+        self.assertRegex(killed.stdout, r"last heard of [0-9.]+ s ago")
+        killed = harness.run("status", "--json", "--output",
+                             self.folder / "out")
+        self.assertTrue(json.loads(killed.stdout)["abandoned"])
         process.stdout.close()
         process.stderr.close()
 
