@@ -53,11 +53,12 @@ void JobProgress::EndAt(int64_t step, bool all_workers_alike) {
 }
 
 void JobProgress::CutOff() {
-  if (!end_step_.has_value() || !all_workers_alike_) {
+  if (!end_step_.has_value()) {
     return;
   }
   for (WorkerProgress& worker : workers_) {
-    worker.step = std::min(worker.step, *end_step_);
+    worker.step =
+        all_workers_alike_ ? std::min(worker.step, *end_step_) : worker.step;
   }
   while (!metrics_.empty() && metrics_.back().step() >= *end_step_) {
     metrics_.pop_back();

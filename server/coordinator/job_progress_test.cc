@@ -144,10 +144,13 @@ TEST(JobProgressTest, WhatIsPastTheEndDoesNotCount) {
 
 TEST(JobProgressTest, AtTheEndAWorkerMayBeFurtherUnlessAllAreAlike) {
   JobProgress progress(2, 0);
+  progress.Report(Window(0, 12, 10, 4, 10));
   progress.Report(Report(0, 20));
   progress.Report(Report(1, 14));
+  EXPECT_EQ(Describe(progress).metrics_size(), 1);
   progress.EndAt(12, /*all_workers_alike=*/false);
   EXPECT_EQ(Describe(progress).step(), 12);
+  EXPECT_EQ(Describe(progress).metrics_size(), 0) << "its step is past the end";
   EXPECT_EQ(progress.worker(0).step, 20);
 }
 
