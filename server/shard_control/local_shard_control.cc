@@ -9,7 +9,7 @@
 #include "common/status.h"
 #include "server/checkpoint/checkpoint_reader.h"
 #include "server/checkpoint/restore.h"
-#include "server/checkpoint/shard_file.h"
+#include "server/shard_control/write_shard_files.h"
 
 namespace selari {
 namespace {
@@ -366,11 +366,10 @@ absl::StatusOr<v1::SaveShardsResponse> LocalShardControl::Write(
     const std::string& directory, const std::vector<ShardSnapshot>& snapshots) {
   SELARI_RETURN_IF_ERROR(file_env_.CreateDirs(directory));
   v1::SaveShardsResponse response;
-  for (const ShardSnapshot& snapshot : snapshots) {
-    SELARI_ASSIGN_OR_RETURN(
-        *response.add_files(),
-        WriteShardFile(file_env_, directory, host_.job()->resolved, snapshot));
-  }
+  SELARI_ASSIGN_OR_RETURN(
+      const std::vector<v1::ShardFile> files,
+      WriteShardFiles(file_env_, directory, host_.job()->resolved, snapshots));
+  response.mutable_files()->Add(files.begin(), files.end());
   DescribeClocks(snapshots, &response);
   return response;
 }
