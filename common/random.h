@@ -33,6 +33,7 @@ enum class RandomStream : uint32_t {
   kDropout = 3,       // a = step, b = layer index
   kSynthetic = 4,     // made-up data: a, b free
   kTest = 5,          // tests and benchmarks: a, b free
+  kLowRank = 6,       // gradient compression: a = 0, b = 0
 };
 
 // The key of sequence (stream, a, b) of `seed`: one Philox block per input, so

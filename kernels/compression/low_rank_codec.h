@@ -1,0 +1,25 @@
+// Two thin matrices: kLowRank. The layout, and what the
+// arguments mean, is in gradient_codec.h.
+
+#ifndef SELARI_KERNELS_COMPRESSION_LOW_RANK_CODEC_H_
+#define SELARI_KERNELS_COMPRESSION_LOW_RANK_CODEC_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "kernels/compression/gradient_codec.h"
+
+namespace selari {
+
+std::unique_ptr<const GradientCodec> MakeLowRankCodec(
+    int32_t rank, const ChunkShape& shape, const CompressionKernels* kernels);
+
+// As DecodeGradient.
+absl::Status DecodeLowRank(absl::Span<const char> bytes, absl::Span<float> out,
+                           const CompressionKernels& kernels);
+
+}  // namespace selari
+
+#endif  // SELARI_KERNELS_COMPRESSION_LOW_RANK_CODEC_H_
