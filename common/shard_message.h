@@ -17,6 +17,7 @@
 #include "absl/types/span.h"
 #include "common/error_reason.h"
 #include "common/float_slice.h"
+#include "common/gradient_encoding.h"
 #include "common/reduction_tree.h"
 
 namespace selari {
@@ -37,7 +38,9 @@ struct ChunkPush {
   int64_t step = 0;      // SYNC: step; BOUNDED, ASYNC: the worker's clock
   TreeNode node;         // SYNC only
   int64_t sequence = 0;  // per (worker incarnation, shard), from 1, no gaps
-  FloatSlice gradient;   // (chunk's count)
+  // (chunk's count), or as many words as the encoding has.
+  FloatSlice gradient;
+  GradientEncoding encoding = GradientEncoding::kFloat32;
 };
 
 // A wish for one chunk with at least min_version updates.

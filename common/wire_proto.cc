@@ -85,6 +85,8 @@ absl::StatusOr<ChunkPush> FromProtoWithoutGradient(
   push.step = message.step();
   push.node = {message.node().level(), message.node().index()};
   push.sequence = message.sequence();
+  // One that this program does not know is for the shard to refuse.
+  push.encoding = static_cast<GradientEncoding>(message.encoding());
   return push;
 }
 
@@ -181,6 +183,7 @@ v1::ChunkPush ToProtoWithoutGradient(const ChunkPush& push) {
   message.mutable_node()->set_level(push.node.level);
   message.mutable_node()->set_index(push.node.index);
   message.set_sequence(push.sequence);
+  message.set_encoding(static_cast<v1::GradientEncoding>(push.encoding));
   return message;
 }
 

@@ -53,9 +53,10 @@ grpc::ByteBuffer Buffer(const Message& message) {
 }
 
 std::deque<ShardRequest> SomeRequests() {
-  return {ChunkPush{7, 41, {2, 3}, 9, MakeFloats(2000, 0.5f)},
-          ChunkPull{8, 42, 40}, ReductionTotals{41, 1, 5, {0.25, -3}},
-          ChunkPush{9, 41, {0, 1}, 10, MakeFloats(3, 7)}};
+  return {
+      ChunkPush{7, 41, {2, 3}, 9, MakeFloats(2000, 0.5f)}, ChunkPull{8, 42, 40},
+      ReductionTotals{41, 1, 5, {0.25, -3}},
+      ChunkPush{9, 41, {0, 1}, 10, MakeFloats(3, 7), GradientEncoding::kTopK}};
 }
 
 TEST(WireTest, RequestsAreAPlainProtobufMessage) {
@@ -76,7 +77,9 @@ TEST(WireTest, RequestsAreAPlainProtobufMessage) {
   float last = 0;
   std::memcpy(&last, message.pushes(0).gradient().data() + 7996, 4);
   EXPECT_EQ(last, 1999.5f);
+  EXPECT_EQ(message.pushes(0).encoding(), v1::GRADIENT_ENCODING_UNSPECIFIED);
   EXPECT_EQ(message.pushes(1).gradient().size(), 12u);
+  EXPECT_EQ(message.pushes(1).encoding(), v1::GRADIENT_ENCODING_TOP_K);
   ASSERT_EQ(message.pulls_size(), 1);
   EXPECT_EQ(message.pulls(0).min_version(), 42);
   ASSERT_EQ(message.totals_size(), 1);

@@ -13,14 +13,13 @@ namespace {
 
 constexpr int32_t kRetryAfterMs = 20;
 
-// 'push for tensor "dense1/kernel" chunk 3'
+}  // namespace
+
 std::string PushName(const ShardJob& job, int32_t chunk) {
   return absl::StrCat("push for tensor \"",
                       job.tensor(job.layout.chunk(chunk)).name(), "\" chunk ",
                       chunk);
 }
-
-}  // namespace
 
 RequestError RefusePush(const ChunkPush& push, Refusal refusal) {
   return {push.chunk,     push.step,

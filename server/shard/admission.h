@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "absl/status/status.h"
 #include "common/shard_message.h"
@@ -19,6 +20,9 @@ struct Refusal {
   ErrorReason reason = ErrorReason::kUnspecified;
   int32_t retry_after_ms = 0;
 };
+
+// 'push for tensor "dense1/kernel" chunk 3'
+std::string PushName(const ShardJob& job, int32_t chunk);
 
 RequestError RefusePush(const ChunkPush& push, Refusal refusal);
 RequestError RefusePull(const ChunkPull& pull, Refusal refusal);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "server/shard/decode_push.h"
 
 namespace selari {
 namespace {
@@ -115,6 +116,9 @@ void Shard::TakeSyncPush(SessionId session, ChunkPush push, Replies* replies) {
     refusal = CheckSyncStep(job, push, version);
   }
   if (!refusal.has_value()) {
+    refusal = DecodePush(job, &push);
+  }
+  if (!refusal.has_value()) {
     refusal = CheckGradient(job, push);
   }
   Incoming& incoming = incoming_[index];
@@ -152,6 +156,9 @@ void Shard::TakeOrderedPush(SessionId session, const WorkerIdentity& worker,
   }
   if (!refusal.has_value()) {
     refusal = CheckSequence(push, next_sequence);
+  }
+  if (!refusal.has_value()) {
+    refusal = DecodePush(state_->job(), &push);
   }
   if (!refusal.has_value()) {
     refusal = CheckGradient(state_->job(), push);

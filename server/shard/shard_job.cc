@@ -7,6 +7,7 @@
 #include "common/isa.h"
 #include "common/job_layout.h"
 #include "common/status.h"
+#include "kernels/compression/choose_compression_kernels.h"
 #include "kernels/kernels.h"
 #include "kernels/optimizer/choose_optimizer_kernels.h"
 #include "server/shard/optimizer/create_optimizer.h"
@@ -60,7 +61,7 @@ absl::StatusOr<std::shared_ptr<const ShardJob>> ShardJob::Create(
       resolved, std::move(layout), ReductionTree(leaf_count), consistency,
       job.consistency().staleness(), std::move(optimizer),
       std::move(learning_rate), ChooseOptimizerKernels(level),
-      KernelsFor(level).tree_sum.add});
+      ChooseCompressionKernels(level), KernelsFor(level).tree_sum.add});
 }
 
 }  // namespace selari

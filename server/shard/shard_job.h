@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "common/chunk_layout.h"
 #include "common/reduction_tree.h"
+#include "kernels/compression/compression_kernels.h"
 #include "kernels/optimizer/optimizer_kernels.h"
 #include "selari/v1/job.pb.h"
 #include "server/shard/optimizer/optimizer.h"
@@ -41,6 +42,7 @@ struct ShardJob {
   const std::unique_ptr<const Optimizer> optimizer;
   const LearningRate learning_rate;
   const OptimizerKernels& optimizer_kernels;
+  const CompressionKernels& compression_kernels;
   const AddFunction add;
 };
 

@@ -1,5 +1,7 @@
 #include "server/shard/shard.h"
 
+#include <cstdint>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <set>
@@ -169,6 +171,34 @@ TEST_F(ShardTest, RefusesWhatIsNotFinite) {
                   bad)));
   }
   EXPECT_EQ(shard_->state().max_version(), 0);
+}
+
+TEST_F(ShardTest, AppliesWhatAnEncodedPushStandsFor) {
+  Start(TwoChunkJob());
+  const std::vector<float> before = Weights();
+  ChunkPush push = Push(0, kRoot, 1, 2);
+  push.encoding = GradientEncoding::kBfloat16;
+  // A float of equal halves: 0x3f80, which is 1.
+  uint32_t ones = 0x3f803f80;
+  float word = 0;
+  std::memcpy(&word, &ones, sizeof(word));
+  push.gradient = MakeSlice(std::vector<float>(kCount / 2, word));
+  EXPECT_EQ(RepliesTo<PushAck>(1, Handle(1, push)).size(), 1u);
+  EXPECT_EQ(Weights(), Stepped(before, 1));
+}
+
+TEST_F(ShardTest, FindsWhatIsNotFiniteBehindAnEncoding) {
+  Start(TwoChunkJob());
+  ChunkPush push = Push(0, kRoot, 1, 2);
+  push.encoding = GradientEncoding::kFloat16;
+  // Infinity twice.
+  uint32_t infinities = 0x7c007c00;
+  float word = 0;
+  std::memcpy(&word, &infinities, sizeof(word));
+  push.gradient = MakeSlice(std::vector<float>(kCount / 2, word));
+  EXPECT_EQ(Refusal(Handle(1, push)).reason, ErrorReason::kNotFinite);
+  push.gradient = MakeSlice(std::vector<float>(3, 1));
+  EXPECT_EQ(Refusal(Handle(1, push)).reason, ErrorReason::kShapeMismatch);
 }
 
 TEST_F(ShardTest, RefusesANodeThatIsNotInTheTree) {
