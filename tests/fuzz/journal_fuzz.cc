@@ -25,7 +25,8 @@
 namespace selari {
 namespace {
 
-const Tensors kTensors = {{"a", 3}, {"b", 1}};
+// Of one size: then a gradient fits where it does not belong.
+const Tensors kTensors = {{"a", 3}, {"b", 3}};
 
 std::shared_ptr<const ShardJob> JobOf(bool sync) {
   static const auto* const kSync = new RecordedLog(
@@ -52,7 +53,8 @@ void PutChecksum(std::string* bytes, size_t at, uint32_t checksum) {
   std::memcpy(&(*bytes)[at], &checksum, sizeof(checksum));
 }
 
-// The same file with right checksums, as far as its lengths make sense.
+// The same file with right checksums and numbers of ops, as far as its lengths
+// make sense: so that repeated and missing records reach the replay.
 std::string Repair(std::string bytes) {
   constexpr size_t kAt = offsetof(FileHeaderLayout, checksum);
   if (bytes.size() < kFileHeaderBytes) {
@@ -64,10 +66,16 @@ std::string Repair(std::string bytes) {
                    view.substr(kAt + 4, kFileHeaderBytes - kAt - 4));
   PutChecksum(&bytes, kAt, file_checksum);
   size_t at = kFileHeaderBytes;
+  int64_t sequence = 0;
+  std::memcpy(&sequence, &bytes[offsetof(FileHeaderLayout, first_sequence)],
+              sizeof(sequence));
   while (at + kRecordHeaderBytes <= bytes.size()) {
     PutChecksum(&bytes, at, kRecordMagic);
     RecordLayout header;
     std::memcpy(&header, &bytes[at], sizeof(header));
+    header.sequence = sequence;
+    header.uncommitted = 0;
+    std::memcpy(&bytes[at], &header, sizeof(header));
     const auto payload_bytes = static_cast<size_t>(PayloadBytes(header));
     const size_t left = bytes.size() - at - kRecordHeaderBytes;
     const absl::string_view record = absl::string_view(bytes).substr(at);
@@ -83,6 +91,7 @@ std::string Repair(std::string bytes) {
       break;
     }
     at += kRecordHeaderBytes + payload_bytes;
+    sequence = static_cast<int64_t>(static_cast<uint64_t>(sequence) + 1);
   }
   return bytes;
 }
