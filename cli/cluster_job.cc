@@ -29,6 +29,8 @@ constexpr int64_t kChildEndMs = 3000;
 constexpr int64_t kChildStopMs = 10000;
 // Exit codes above are signals.
 constexpr int kSignalBase = 128;
+// Times that a child is started again while the job gets no further.
+constexpr int kRestartsMax = 3;
 // Of a child's log, to find its last line.
 constexpr int64_t kLogTailBytes = 600;
 
@@ -43,6 +45,16 @@ std::string EndText(int code) {
 std::string LastLine(absl::string_view text) {
   text = absl::StripTrailingAsciiWhitespace(text);
   return std::string(text.substr(text.rfind('\n') + 1));
+}
+
+absl::Status EndStatus(const Subprocess& child, int code) {
+  const std::string line = LastLine(child.LogTail(kLogTailBytes));
+  const std::string text = absl::StrCat(
+      child.name(), " ", EndText(code), "; its log ", child.log_path(),
+      line.empty() ? " is empty" : absl::StrCat(" ends with: ", line));
+  // One that a signal ended is lost; any other one failed.
+  return code > kSignalBase ? absl::UnavailableError(text)
+                            : absl::AbortedError(text);
 }
 
 }  // namespace
@@ -63,69 +75,101 @@ absl::StatusOr<std::unique_ptr<ClusterJob>> ClusterJob::Start(
   const v1::Cluster& cluster = options.job.job().cluster();
   const std::string& address = job->process_->address();
   for (int32_t i = 0; i < cluster.servers(); ++i) {
-    SELARI_RETURN_IF_ERROR(job->StartChild(
-        absl::StrCat("server-", i),
+    SELARI_RETURN_IF_ERROR(job->AddChild(
+        v1::MEMBER_KIND_SERVER, i,
         {"server", "--coordinator", address, "--id", absl::StrCat(i)}));
   }
   for (int32_t i = 0; i < cluster.workers(); ++i) {
     SELARI_RETURN_IF_ERROR(
-        job->StartChild(absl::StrCat("worker-", i),
-                        {"worker", "--coordinator", address, "--id",
-                         absl::StrCat(i), "--data-folder", options.base_dir,
-                         "--threads", absl::StrCat(options.worker_threads)}));
+        job->AddChild(v1::MEMBER_KIND_WORKER, i,
+                      {"worker", "--coordinator", address, "--id",
+                       absl::StrCat(i), "--data-folder", options.base_dir,
+                       "--threads", absl::StrCat(options.worker_threads)}));
   }
   return job;
 }
 
 ClusterJob::~ClusterJob() = default;
 
-absl::Status ClusterJob::StartChild(const std::string& name,
-                                    std::vector<std::string> arguments) {
+absl::Status ClusterJob::AddChild(v1::MemberKind kind, int32_t id,
+                                  std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), options_.program);
+  children_.push_back({kind, id, std::move(arguments), nullptr});
+  return StartChild(&children_.back());
+}
+
+absl::Status ClusterJob::StartChild(Child* child) {
+  const std::string name = absl::StrCat(
+      child->kind == v1::MEMBER_KIND_SERVER ? "server-" : "worker-", child->id);
   SELARI_ASSIGN_OR_RETURN(
-      auto child,
+      child->process,
       Subprocess::Start(
-          name, arguments,
+          name, child->arguments,
           JoinPath(options_.output_dir, absl::StrCat("logs/", name, ".log"))));
-  children_.push_back(std::move(child));
   return absl::OkStatus();
 }
 
 absl::Status ClusterJob::CheckChildren() {
-  for (const std::unique_ptr<Subprocess>& child : children_) {
-    const std::optional<int> code = child->Poll();
+  for (const Child& child : children_) {
+    const std::optional<int> code = child.process->Poll();
     if (code.has_value() && *code != 0) {
-      const std::string line = LastLine(child->LogTail(kLogTailBytes));
-      const std::string text = absl::StrCat(
-          child->name(), " ", EndText(*code), "; its log ", child->log_path(),
-          line.empty() ? " is empty" : absl::StrCat(" ends with: ", line));
-      // One that a signal ended is lost; any other one failed.
-      return *code > kSignalBase ? absl::UnavailableError(text)
-                                 : absl::AbortedError(text);
+      return EndStatus(*child.process, *code);
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status ClusterJob::ReviveChildren() {
+  for (Child& child : children_) {
+    const std::optional<int> code = child.process->Poll();
+    if (code.has_value() && *code != 0) {
+      SELARI_RETURN_IF_ERROR(Revive(&child, *code));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ClusterJob::Revive(Child* child, int exit_code) {
+  if (exit_code <= kSignalBase) {
+    return EndStatus(*child->process, exit_code);
+  }
+  Coordinator* const coordinator = process_->coordinator();
+  const int64_t step = coordinator->GetJobStatus().step();
+  child->restarts = step > child->restart_step ? 1 : child->restarts + 1;
+  child->restart_step = std::max(step, child->restart_step);
+  if (child->restarts > kRestartsMax) {
+    return EndStatus(*child->process, exit_code);
+  }
+  coordinator->NoteDeath(child->kind, child->id, EndText(exit_code));
+  const v1::JobState state = coordinator->state();
+  if (state == v1::JOB_STATE_FAILED) {
+    return EndStatus(*child->process, exit_code);
+  }
+  if (state == v1::JOB_STATE_STOPPED || state == v1::JOB_STATE_DONE) {
+    return absl::OkStatus();  // all is saved, so it is not missed
+  }
+  return StartChild(child);
 }
 
 absl::Status ClusterJob::WaitForChildren() {
   const SystemClock clock;
   const auto wait_until = [this, &clock](int64_t deadline_ms) {
     bool all = true;
-    for (const std::unique_ptr<Subprocess>& child : children_) {
+    for (const Child& child : children_) {
       const int64_t left_ms = deadline_ms - clock.NowMs();
-      all &= child->WaitFor(std::max<int64_t>(0, left_ms)).has_value();
+      all &= child.process->WaitFor(std::max<int64_t>(0, left_ms)).has_value();
     }
     return all;
   };
   if (!wait_until(clock.NowMs() + kChildEndMs)) {
-    for (const std::unique_ptr<Subprocess>& child : children_) {
-      child->Terminate();
+    for (const Child& child : children_) {
+      child.process->Terminate();
     }
     wait_until(clock.NowMs() + kChildStopMs);
   }
-  for (const std::unique_ptr<Subprocess>& child : children_) {
-    if (!child->Poll().has_value() && options_.log) {
-      options_.log(absl::StrCat(child->name(), " did not end within ",
+  for (const Child& child : children_) {
+    if (!child.process->Poll().has_value() && options_.log) {
+      options_.log(absl::StrCat(child.process->name(), " did not end within ",
                                 kChildEndMs + kChildStopMs,
                                 " ms and is killed"));
     }
@@ -142,7 +186,7 @@ absl::Status ClusterJob::Wait(const StopToken* stop) {
   });
   absl::Status child;
   while (!ended.WaitForMs(kPollMs)) {
-    child = CheckChildren();
+    child = ReviveChildren();
     if (!child.ok()) {
       if (!ended.WaitForMs(kFailureGraceMs)) {
         process_->coordinator()->FailJob(child);
@@ -154,6 +198,12 @@ absl::Status ClusterJob::Wait(const StopToken* stop) {
   const absl::Status exits = WaitForChildren();
   if (!result.ok()) {
     return result;
+  }
+  if (absl::IsUnavailable(exits)) {
+    if (options_.log) {
+      options_.log(absl::StrCat(exits.message(), "; all is saved"));
+    }
+    return absl::OkStatus();
   }
   return exits;
 }

@@ -54,22 +54,39 @@ class ClusterJob {
   // Blocks until the job has ended and every process with it. `stop` (may be
   // null) stops it with a checkpoint. OK when all steps are done or the job
   // was stopped and saved; else why it failed, with the last lines of the
-  // process that ended too early.
+  // process that ended too early. A process that a signal ends is started
+  // again, so that the job goes on.
   absl::Status Wait(const StopToken* stop);
 
  private:
   explicit ClusterJob(ClusterOptions options) : options_(std::move(options)) {}
 
-  absl::Status StartChild(const std::string& name,
-                          std::vector<std::string> arguments);
+  struct Child {
+    v1::MemberKind kind;
+    int32_t id;
+    std::vector<std::string> arguments;
+    std::unique_ptr<Subprocess> process;
+    // Since the job last got further: how often it was started again, and the
+    // step where that was.
+    int restarts = 0;
+    int64_t restart_step = -1;
+  };
+
+  absl::Status AddChild(v1::MemberKind kind, int32_t id,
+                        std::vector<std::string> arguments);
+  absl::Status StartChild(Child* child);
   // The first child that ended with an error, as a status.
   absl::Status CheckChildren();
+  // Starts again what a signal ended while the job runs. Other ends as
+  // CheckChildren.
+  absl::Status ReviveChildren();
+  absl::Status Revive(Child* child, int exit_code);
   absl::Status WaitForChildren();
 
   const ClusterOptions options_;
   std::unique_ptr<CoordinatorProcess> process_;
   std::unique_ptr<CoordinatorClient> client_;
-  std::vector<std::unique_ptr<Subprocess>> children_;
+  std::vector<Child> children_;
 };
 
 }  // namespace selari

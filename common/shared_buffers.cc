@@ -24,11 +24,7 @@ std::shared_ptr<FloatBuffer> SharedBuffers::Allocate(int64_t floats) {
   } while (!next_.compare_exchange_weak(offset, offset + taken));
   const absl::StatusOr<float*> data = memory_->At(offset, taken);
   SELARI_CHECK(data.ok());
-  const auto release = [memory = memory_, offset, taken](void*) {
-    memory->Release(offset, taken);
-  };
-  return FloatBuffer::Adopt(*data, floats,
-                            std::shared_ptr<void>(*data, release));
+  return FloatBuffer::Adopt(*data, floats, memory_);
 }
 
 }  // namespace selari

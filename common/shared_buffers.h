@@ -1,9 +1,10 @@
 // SharedBuffers: FloatBuffers in memory that this process lends.
 //
-// No place is given out twice. A server whose connection broke may still be
-// writing weights into a buffer that was abandoned, and must not find another
-// one's floats there. So this suits buffers that are made once and used again
-// and again, as those of a worker are; what goes gives its pages back.
+// No place is given out twice, nor are its pages given back before the whole
+// memory goes. A server whose connection broke may still be writing weights
+// into a buffer that was abandoned, or reading a gradient that it has not
+// applied yet. So this suits buffers that are made once and used again and
+// again, as those of a worker are.
 //
 // Thread safety: all methods from any thread. The buffers may outlive it.
 

@@ -29,7 +29,7 @@ TEST(SharedBuffersTest, GivesNoPlaceTwice) {
   first->data()[0] = 5;
   const float* const place = first->data();
   first.reset();
-  EXPECT_EQ(*place, 0) << "its page is given back";
+  EXPECT_EQ(*place, 5) << "a server may still be reading it";
   const auto second = buffers->Allocate(kPageFloats + 1);
   ASSERT_TRUE(IsShared(*buffers, *second));
   EXPECT_GE(second->data(), place + kPageFloats);

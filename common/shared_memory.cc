@@ -174,12 +174,4 @@ absl::StatusOr<float*> SharedMemory::At(int64_t offset, int64_t bytes) const {
   return reinterpret_cast<float*>(data_ + offset);
 }
 
-void SharedMemory::Release(int64_t offset, int64_t bytes) {
-  SELARI_CHECK(file_ >= 0 && offset % kPageBytes == 0 &&
-               bytes % kPageBytes == 0);
-  // Should it fail, the memory stays in use until this process ends.
-  (void)fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset,
-                  bytes);
-}
-
 }  // namespace selari

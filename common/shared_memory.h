@@ -62,10 +62,6 @@ class SharedMemory {
   // numbers, unless it is a positive number of whole floats past the header.
   absl::StatusOr<float*> At(int64_t offset, int64_t bytes) const;
 
-  // Gives the pages of a range back to the system; they read as zeros then.
-  // REQUIRES: this process lends it; the range is whole pages.
-  void Release(int64_t offset, int64_t bytes);
-
  private:
   SharedMemory(SharedMemoryOffer offer, int file, char* data)
       : offer_(std::move(offer)), file_(file), data_(data) {}

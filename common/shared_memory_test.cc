@@ -75,15 +75,6 @@ TEST(SharedMemoryTest, TranslatesPlacesWithinItOnly) {
   }
 }
 
-TEST(SharedMemoryTest, ReleasedPagesReadAsZeros) {
-  const auto memory = SharedMemory::Lend(kBytes);
-  ASSERT_TRUE(memory.ok()) << memory.status();
-  float* const place = *(*memory)->At(8192, 4);
-  *place = 1;
-  (*memory)->Release(8192, 4096);
-  EXPECT_EQ(*place, 0);
-}
-
 TEST(SharedMemoryTest, RefusesOffersThatNameNothing) {
   const auto memory = SharedMemory::Lend(kBytes);
   ASSERT_TRUE(memory.ok()) << memory.status();

@@ -31,6 +31,7 @@ v1::Evaluation ToProto(int64_t step, const EvaluationResult& result) {
 ProgressReporter::ProgressReporter(const Options& options) : options_(options) {
   waiting_.set_worker_id(options.worker_id);
   waiting_.set_incarnation(options.incarnation);
+  waiting_.set_shard_map_version(options.shard_map_version);
   waiting_.set_step(options.first_step / options.stride * options.stride);
   thread_ = std::thread([this] { Run(); });
 }
@@ -81,6 +82,12 @@ void ProgressReporter::OnEvaluation(int64_t step,
   MutexLock lock(&mu_);
   *waiting_.add_evaluations() = ToProto(step, result);
   DropOldest(kWaitingMax, waiting_.mutable_evaluations());
+}
+
+void ProgressReporter::OnFinished() {
+  MutexLock lock(&mu_);
+  waiting_.set_finished(true);
+  waiting_.set_step(options_.end_step);
 }
 
 void ProgressReporter::Run() {

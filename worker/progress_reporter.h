@@ -40,6 +40,8 @@ class ProgressReporter final : public StepObserver {
     const Clock* clock = nullptr;         // borrowed
     int32_t worker_id = 0;
     uint64_t incarnation = 0;
+    // Of the map of the servers that it trains with.
+    int64_t shard_map_version = 0;
     // As in StepLoopOptions; end_step is the job's last step plus one.
     int64_t first_step = 0;
     int64_t end_step = 0;
@@ -66,6 +68,9 @@ class ProgressReporter final : public StepObserver {
 
   absl::Status OnStep(const StepReport& report) override;
   void OnEvaluation(int64_t step, const EvaluationResult& result) override;
+
+  // All steps are done; the reporter goes on, as the job may go back.
+  void OnFinished();
 
   // The last report. `error` is empty for a good end.
   struct End {

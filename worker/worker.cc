@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -25,6 +26,7 @@
 #include "worker/client/parameter_client.h"
 #include "worker/client/parameter_client_impl.h"
 #include "worker/data/sampler.h"
+#include "worker/map_follower.h"
 #include "worker/model/network.h"
 #include "worker/progress_reporter.h"
 #include "worker/step.h"
@@ -66,7 +68,8 @@ class WorkerRun {
   absl::StatusOr<v1::GetShardMapResponse> WaitForShards();
 
   StepLoopOptions StepOptions(int64_t start_step) const;
-  ProgressReporter::Options ReporterOptions(const StepLoopOptions& steps);
+  ProgressReporter::Options ReporterOptions(int64_t shard_map_version,
+                                            const StepLoopOptions& steps);
   absl::Status RunSteps(const v1::GetShardMapResponse& map,
                         const StepLoopOptions& steps,
                         ProgressReporter* reporter);
@@ -85,8 +88,11 @@ class WorkerRun {
   WorkerIdentity identity_;
   int32_t lease_ms_ = 0;
   Work work_;
-  TransportSwitch off_;
+  TransportSwitch off_;  // for good
   const StopToken never_;
+
+  // Made when the worker has registered.
+  std::unique_ptr<MapFollower> maps_;
   std::atomic<int64_t> steps_done_{0};
   // Used by the lease keeper's thread only.
   int64_t silence_logged_ms_ = 0;
@@ -144,6 +150,7 @@ bool WorkerRun::OnRenewal(
   const int64_t now_ms = clock_.NowMs();
   if (response.ok()) {
     OnJobEnded(response->state());
+    maps_->OnMap(response->shard_map_version());
     steps_seen_ = steps_done_;
   }
   // A worker that is told to end has no use for its lease.
@@ -250,12 +257,13 @@ StepLoopOptions WorkerRun::StepOptions(int64_t start_step) const {
 }
 
 ProgressReporter::Options WorkerRun::ReporterOptions(
-    const StepLoopOptions& steps) {
+    int64_t shard_map_version, const StepLoopOptions& steps) {
   ProgressReporter::Options reporter;
   reporter.client = options_.coordinator;
   reporter.clock = &clock_;
   reporter.worker_id = identity_.worker_id;
   reporter.incarnation = identity_.incarnation;
+  reporter.shard_map_version = shard_map_version;
   reporter.first_step = steps.first_step;
   reporter.end_step = steps.end_step;
   reporter.stride = steps.stride;
@@ -273,9 +281,16 @@ absl::Status WorkerRun::RunSteps(const v1::GetShardMapResponse& map,
                                  const StepLoopOptions& steps,
                                  ProgressReporter* reporter) {
   const v1::Job& job = work_.job.job();
+  // To the shards each try is a life of its own: its pushes count from 1.
   SELARI_ASSIGN_OR_RETURN(
       std::unique_ptr<ShardTransport> transport,
-      options_.make_transport(work_.job, map.shard_map(), identity_));
+      options_.make_transport(work_.job, map.shard_map(),
+                              {identity_.worker_id, NewIncarnation()}));
+  TransportSwitch attempt_off;
+  const MapFollower::Use use(maps_.get(), map.shard_map().version(),
+                             &attempt_off);
+  transport = std::make_unique<CancellableTransport>(std::move(transport),
+                                                     &attempt_off);
   ParameterClientOptions client_options;
   client_options.connect_timeout_ms = options_.coordinator_timeout_ms;
   client_options.on_waiting = [this](const std::string& sentence) {
@@ -319,6 +334,16 @@ absl::StatusOr<WorkerResult> WorkerRun::Run() {
   SELARI_ASSIGN_OR_RETURN(work_, LoadWork(job.job(), options_.base_dir));
   identity_.incarnation = NewIncarnation();
   SELARI_RETURN_IF_ERROR(Register());
+  MapFollower::Options maps;
+  maps.client = options_.coordinator;
+  maps.clock = &clock_;
+  maps.identity = identity_;
+  maps.lease_ms = lease_ms_;
+  maps.on_state = [this](v1::JobState state) {
+    OnJobEnded(state);
+    return off_.status();
+  };
+  maps_ = std::make_unique<MapFollower>(std::move(maps));
   const std::unique_ptr<LeaseKeeper> lease = KeepLease();
   JobStopper::Options stopping;
   stopping.client = options_.coordinator;
@@ -328,14 +353,28 @@ absl::StatusOr<WorkerResult> WorkerRun::Run() {
     off_.Cancel(status);
   };
   const JobStopper stopper(stopping);
-  const absl::StatusOr<v1::GetShardMapResponse> map = WaitForShards();
-  const StepLoopOptions steps = StepOptions(map.ok() ? map->start_step() : 0);
-  if (map.ok()) {
+  while (true) {
+    const absl::StatusOr<v1::GetShardMapResponse> map = WaitForShards();
+    const StepLoopOptions steps = StepOptions(map.ok() ? map->start_step() : 0);
+    const int64_t version = map.ok() ? map->shard_map().version() : 0;
+    ProgressReporter reporter(ReporterOptions(version, steps));
+    if (!map.ok()) {
+      return End(map.status(), &reporter);
+    }
     LogPart(*map, steps);
+    const absl::Status status = RunSteps(*map, steps, &reporter);
+    if (status.ok()) {
+      reporter.OnFinished();
+      if (!maps_->WaitForEnd(version)) {
+        continue;
+      }
+    }
+    if (status.ok() || IsJobStopped(status) ||
+        !maps_->MayTryAgain(status, version)) {
+      return End(status, &reporter);
+    }
+    LogLife(absl::StrCat("lost a server: ", status.message()));
   }
-  ProgressReporter reporter(ReporterOptions(steps));
-  return End(map.ok() ? RunSteps(*map, steps, &reporter) : map.status(),
-             &reporter);
 }
 
 absl::StatusOr<WorkerResult> WorkerRun::End(absl::Status status,

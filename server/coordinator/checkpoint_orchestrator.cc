@@ -36,14 +36,8 @@ int64_t NextMultiple(int64_t after, int64_t interval) {
 }  // namespace
 
 CheckpointOrchestrator::CheckpointOrchestrator(const v1::ResolvedJob& job,
-                                               int64_t start_step,
                                                Environment environment)
-    : job_(job),
-      start_step_(start_step),
-      environment_(std::move(environment)),
-      next_periodic_step_(
-          NextMultiple(start_step, job.job().checkpointing().every_steps())),
-      progress_step_(start_step) {
+    : job_(job), environment_(std::move(environment)) {
   newest_.step = -1;
 }
 
@@ -51,9 +45,14 @@ std::string CheckpointOrchestrator::ServerName(size_t server) const {
   return absl::StrCat("server ", servers_[server].id);
 }
 
-void CheckpointOrchestrator::Start(std::vector<Server> servers) {
+void CheckpointOrchestrator::Start(std::vector<Server> servers, int64_t step) {
   SELARI_CHECK(!servers.empty());
   servers_ = std::move(servers);
+  start_step_ = step;
+  progress_step_ = step;
+  // A checkpoint that is there already need not be taken again.
+  next_periodic_step_ = NextMultiple(std::max(step, newest_.step),
+                                     job_.job().checkpointing().every_steps());
   ArmPeriodic();
 }
 
@@ -86,6 +85,18 @@ void CheckpointOrchestrator::SaveAndStop(Done done) {
 void CheckpointOrchestrator::Abort(const absl::Status& status) {
   aborted_ = true;
   abort_status_ = status;
+  Drop(status, /*publishing_too=*/true);
+}
+
+void CheckpointOrchestrator::Interrupt(const absl::Status& status) {
+  ++generation_;
+  servers_.clear();
+  stopping_ = false;
+  Drop(status, /*publishing_too=*/false);
+}
+
+void CheckpointOrchestrator::Drop(const absl::Status& status,
+                                  bool publishing_too) {
   std::vector<Done> done;
   const auto take = [&done](std::vector<Done>* from) {
     std::move(from->begin(), from->end(), std::back_inserter(done));
@@ -97,16 +108,21 @@ void CheckpointOrchestrator::Abort(const absl::Status& status) {
   for (Request& request : requests_) {
     take(&request.done);
   }
-  for (auto& [id, capture] : captures_) {
+  for (auto it = captures_.begin(); it != captures_.end();) {
+    Capture& capture = it->second;
+    if (capture.publishing && !publishing_too) {
+      ++it;
+      continue;
+    }
     take(&capture.done);
     environment_.post_io(
         [store = environment_.store, directory = capture.directory] {
           store->Discard(directory);
         });
+    it = captures_.erase(it);
   }
   pause_.reset();
   requests_.clear();
-  captures_.clear();
   for (const Done& each : done) {
     each(status);
   }
@@ -188,14 +204,19 @@ void CheckpointOrchestrator::StartNextRequest() {
 
 void CheckpointOrchestrator::SendPause(size_t server) {
   const Server& target = servers_[server];
-  environment_.post([this, server, control = target.control,
-                     request =
-                         NewRequest<v1::PauseShardsRequest>(job_, target)] {
-    control->PauseShards(
-        request, [this, server](absl::StatusOr<v1::PauseShardsResponse> reply) {
-          environment_.enter([&] { OnPaused(server, reply); });
-        });
-  });
+  environment_.post(
+      [this, server, generation = generation_, control = target.control,
+       request = NewRequest<v1::PauseShardsRequest>(job_, target)] {
+        control->PauseShards(
+            request, [this, server, generation](
+                         absl::StatusOr<v1::PauseShardsResponse> reply) {
+              environment_.enter([&] {
+                if (generation == generation_) {
+                  OnPaused(server, reply);
+                }
+              });
+            });
+      });
 }
 
 void CheckpointOrchestrator::OnPaused(
@@ -289,7 +310,8 @@ void CheckpointOrchestrator::ResumeAll() {
 
 void CheckpointOrchestrator::ArmPeriodic() {
   const int64_t every_steps = job_.job().checkpointing().every_steps();
-  if (!sync() || every_steps == 0 || stopping_ || aborted_) {
+  if (!sync() || every_steps == 0 || stopping_ || aborted_ ||
+      servers_.empty()) {
     return;
   }
   int armed = 0;

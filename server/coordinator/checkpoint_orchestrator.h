@@ -74,11 +74,10 @@ class CheckpointOrchestrator {
   // Called once, under the lock.
   using Done = std::function<void(absl::StatusOr<PublishedCheckpoint>)>;
 
-  CheckpointOrchestrator(const v1::ResolvedJob& job, int64_t start_step,
-                         Environment environment);
+  CheckpointOrchestrator(const v1::ResolvedJob& job, Environment environment);
 
-  // The shards are ready: periodic checkpoints begin.
-  void Start(std::vector<Server> servers);
+  // The shards are ready, at `step`: periodic checkpoints begin.
+  void Start(std::vector<Server> servers, int64_t step);
   // Every worker has done `step` steps.
   void OnProgress(int64_t step);
   // Takes a checkpoint at a near step. REQUIRES: Start was called.
@@ -87,6 +86,9 @@ class CheckpointOrchestrator {
   void SaveAndStop(Done done);
   // Gives up on everything; open requests end with `status`.
   void Abort(const absl::Status& status);
+  // The same, but Start follows: the shards go back to a checkpoint. What is
+  // being published already goes on.
+  void Interrupt(const absl::Status& status);
 
   // What is being waited for, or empty.
   std::string Describe() const;
@@ -123,6 +125,8 @@ class CheckpointOrchestrator {
   bool sync() const { return IsSync(job_.job()); }
   void Enqueue(Request request);
   void StartNextRequest();
+  // Ends what waits for servers, with `status`.
+  void Drop(const absl::Status& status, bool publishing_too);
   void SendPause(size_t server);
   void OnPaused(size_t server,
                 const absl::StatusOr<v1::PauseShardsResponse>& response);
@@ -146,15 +150,17 @@ class CheckpointOrchestrator {
   std::string ServerName(size_t server) const;
 
   const v1::ResolvedJob job_;
-  const int64_t start_step_;
   const Environment environment_;
 
   std::vector<Server> servers_;
+  // Rises with each Interrupt: answers to a pause before it do not count.
+  int64_t generation_ = 0;
   bool stopping_ = false;
   bool aborted_ = false;
   absl::Status abort_status_;
-  int64_t next_periodic_step_;
-  int64_t progress_step_;
+  int64_t start_step_ = 0;
+  int64_t next_periodic_step_ = 0;
+  int64_t progress_step_ = 0;
 
   std::deque<Request> requests_;
   std::unique_ptr<Pause> pause_;

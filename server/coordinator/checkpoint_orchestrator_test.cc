@@ -40,14 +40,13 @@ class CheckpointOrchestratorTest : public ::testing::Test {
     environment.on_failed = [this](const absl::Status& status) {
       failure_ = status;
     };
-    orchestrator_ = std::make_unique<CheckpointOrchestrator>(
-        job_, /*start_step=*/0, environment);
+    orchestrator_ = std::make_unique<CheckpointOrchestrator>(job_, environment);
     std::vector<CheckpointOrchestrator::Server> servers;
     for (int i = 0; i < kServers; ++i) {
       controls_.push_back(std::make_unique<FakeShardControl>(&servers_[i]));
       servers.push_back({i, 100u + i, controls_[i].get()});
     }
-    orchestrator_->Start(servers);
+    orchestrator_->Start(servers, /*step=*/0);
     executor_.RunUntilIdle();
   }
 
@@ -325,6 +324,35 @@ TEST_F(CheckpointOrchestratorTest, FinishedBoundedJobHasAllItsSteps) {
   RunIo();
   ASSERT_TRUE(saved.has_value() && saved->ok());
   EXPECT_EQ((*saved)->step, 99);
+}
+
+TEST_F(CheckpointOrchestratorTest, InterruptEndsRequestsAndStartBeginsAnew) {
+  job_.mutable_job()->mutable_checkpointing()->set_every_steps(40);
+  Start();
+  std::optional<absl::StatusOr<PublishedCheckpoint>> saved;
+  orchestrator_->Save(Into(&saved));
+  executor_.RunUntilIdle();
+  const size_t armed = servers_[0].saves.waiting();
+  orchestrator_->Interrupt(absl::UnavailableError("server 1 was lost"));
+  ASSERT_TRUE(saved.has_value());
+  EXPECT_EQ(saved->status().code(), absl::StatusCode::kUnavailable);
+  // Answers of before count for nothing.
+  AnswerPause(0, 7, 7);
+  AnswerSave(0, 40);
+  AnswerSave(1, 40);
+  RunIo();
+  EXPECT_THAT(store_.published, IsEmpty());
+  const size_t left = servers_[0].saves.waiting();
+
+  std::vector<CheckpointOrchestrator::Server> servers;
+  for (int i = 0; i < kServers; ++i) {
+    servers.push_back({i, 200u + i, controls_[i].get()});
+  }
+  orchestrator_->Start(servers, /*step=*/0);
+  executor_.RunUntilIdle();
+  EXPECT_EQ(servers_[0].saves.waiting(), left + armed);
+  EXPECT_EQ(servers_[0].saves.request(left).step(), 40);
+  EXPECT_EQ(servers_[0].saves.request(left).incarnation(), 200u);
 }
 
 TEST_F(CheckpointOrchestratorTest, AbortEndsEveryRequest) {

@@ -1,14 +1,15 @@
 #include "server/coordinator/coordinator.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "common/error_reason.h"
 #include "common/isa.h"
+#include "common/job_reduction.h"
 #include "common/status.h"
-#include "server/coordinator/shard_map.h"
 #include "server/coordinator/wait_text.h"
 
 namespace selari {
@@ -69,7 +70,8 @@ Coordinator::Coordinator(Options options, Environment environment)
       membership_(MembershipOptions(cluster_, clock_.NowMs())),
       progress_(cluster_.workers(), options_.resume.step),
       newest_(options_.resume),
-      orchestrator_(options_.job, options_.resume.step,
+      base_(options_.resume),
+      orchestrator_(options_.job,
                     OrchestratorEnvironment(environment.checkpoints)),
       state_since_ms_(clock_.NowMs()),
       wait_logged_ms_(clock_.NowMs() - kWaitLogIntervalMs + kFirstWaitLogMs),
@@ -92,6 +94,7 @@ CheckpointOrchestrator::Environment Coordinator::OrchestratorEnvironment(
   environment.on_published = [this](const PublishedCheckpoint& published) {
     mu_.AssertHeld();
     newest_ = published;
+    losses_ = 0;
     checkpoint_error_ = absl::OkStatus();
     ++change_count_;
     PersistStatus();
@@ -119,6 +122,9 @@ Coordinator::~Coordinator() {
   {
     MutexLock lock(&mu_);
     controls.swap(controls_);
+    std::move(old_controls_.begin(), old_controls_.end(),
+              std::back_inserter(controls));
+    old_controls_.clear();
   }
   controls.clear();
 }
@@ -174,8 +180,7 @@ absl::StatusOr<v1::RegisterServerResponse> Coordinator::RegisterServer(
   LogJoin(absl::StrCat("server ", *id, " joined at ", request.address()));
   if (shard_map_.version() > 0 && !ended() &&
       shard_map_.servers(*id).incarnation() != request.incarnation()) {
-    FailLostServer(membership_.members(v1::MEMBER_KIND_SERVER)[*id],
-                   "came back with an empty memory");
+    LoseServer(*id, "came back with an empty memory");
   }
   MaybeInitialize();
   v1::RegisterServerResponse response;
@@ -205,6 +210,10 @@ absl::StatusOr<v1::RegisterWorkerResponse> Coordinator::RegisterWorker(
     const v1::RegisterWorkerRequest& request) {
   SELARI_RETURN_IF_ERROR(CheckWorker(request));
   MutexLock lock(&mu_);
+  std::vector<uint64_t> lives;
+  for (const Member& worker : membership_.members(v1::MEMBER_KIND_WORKER)) {
+    lives.push_back(worker.incarnation);
+  }
   const absl::StatusOr<int32_t> id = membership_.Join(
       v1::MEMBER_KIND_WORKER,
       {request.worker_id(), request.incarnation(), /*address=*/""},
@@ -215,6 +224,9 @@ absl::StatusOr<v1::RegisterWorkerResponse> Coordinator::RegisterWorker(
   progress_.OnWorkerJoined(*id);
   ++change_count_;
   LogJoin(absl::StrCat("worker ", *id, " joined"));
+  if (lives[*id] != 0 && lives[*id] != request.incarnation()) {
+    LoseWorker(*id);
+  }
   v1::RegisterWorkerResponse response;
   response.set_worker_id(*id);
   *response.mutable_job() = options_.job;
@@ -263,7 +275,7 @@ absl::StatusOr<v1::GetShardMapResponse> Coordinator::GetShardMap() const {
 // before step s is applied; of step s itself a worker that died may have
 // pushed only a part. What is pushed twice is only answered.
 int64_t Coordinator::StartStep() const {
-  return std::max(options_.resume.step, progress_.step() - 1);
+  return std::max(base_.step, progress_.step() - 1);
 }
 
 v1::GetJobResponse Coordinator::GetJob() const {
@@ -284,7 +296,11 @@ absl::StatusOr<v1::ReportProgressResponse> Coordinator::ReportProgress(
       membership_.Renew(v1::MEMBER_KIND_WORKER, request.worker_id(),
                         request.incarnation(), clock_.NowMs()));
   ++change_count_;
-  progress_.Report(request);
+  // Of work that was undone since, only its end counts.
+  if (request.shard_map_version() == 0 ||
+      request.shard_map_version() >= shard_map_.version()) {
+    progress_.Report(request);
+  }
   if (request.leaving() || !request.error().empty()) {
     membership_.Leave(v1::MEMBER_KIND_WORKER, request.worker_id(),
                       request.incarnation());
@@ -304,71 +320,6 @@ absl::StatusOr<v1::ReportProgressResponse> Coordinator::ReportProgress(
   v1::ReportProgressResponse response;
   response.set_state(state_);
   return response;
-}
-
-// The way to RUNNING.
-
-void Coordinator::MaybeInitialize() {
-  const std::vector<Member>& servers =
-      membership_.members(v1::MEMBER_KIND_SERVER);
-  if (state_ != v1::JOB_STATE_JOINING ||
-      !membership_.Missing(v1::MEMBER_KIND_SERVER).empty()) {
-    return;
-  }
-  shard_map_ = MakeFirstShardMap(servers, cluster_.shard_count());
-  Persist(kShardMapKey, shard_map_.SerializeAsString());
-  assigned_.assign(servers.size(), false);
-  for (const v1::ServerEntry& server : shard_map_.servers()) {
-    controls_.push_back(make_control_(server));
-    SELARI_CHECK(controls_.back() != nullptr);
-  }
-  SetState(v1::JOB_STATE_INITIALIZING);
-  for (size_t server = 0; server < controls_.size(); ++server) {
-    AssignShards(server);
-  }
-}
-
-void Coordinator::AssignShards(size_t server) {
-  v1::AssignShardsRequest request;
-  *request.mutable_job() = options_.job;
-  request.set_incarnation(shard_map_.servers(server).incarnation());
-  request.set_server_id(shard_map_.servers(server).server_id());
-  *request.mutable_shard_map() = shard_map_;
-  request.set_checkpoint(options_.resume.path);
-  control_executor_->Post([this, server, request = std::move(request),
-                           control = controls_[server].get()] {
-    control->AssignShards(
-        request,
-        [this, server](const absl::StatusOr<v1::AssignShardsResponse>& reply) {
-          Enter([&] {
-            mu_.AssertHeld();
-            OnAssigned(server, reply.status());
-          });
-        });
-  });
-}
-
-void Coordinator::OnAssigned(size_t server, const absl::Status& status) {
-  if (state_ != v1::JOB_STATE_INITIALIZING) {
-    return;
-  }
-  if (!status.ok()) {
-    Fail(Annotate(status, absl::StrCat("server ", server)));
-    return;
-  }
-  assigned_[server] = true;
-  ++change_count_;
-  if (std::find(assigned_.begin(), assigned_.end(), false) != assigned_.end()) {
-    return;
-  }
-  std::vector<CheckpointOrchestrator::Server> servers;
-  for (size_t i = 0; i < controls_.size(); ++i) {
-    servers.push_back({shard_map_.servers(i).server_id(),
-                       shard_map_.servers(i).incarnation(),
-                       controls_[i].get()});
-  }
-  SetState(v1::JOB_STATE_RUNNING);
-  orchestrator_.Start(std::move(servers));
 }
 
 // Time.
@@ -404,14 +355,9 @@ void Coordinator::OnLeaseEnded(const Member& member) {
   Log(absl::StrCat(MemberName(member.kind, member.id), " was not heard of for ",
                    cluster_.lease_ms(), " ms"));
   if (member.kind == v1::MEMBER_KIND_SERVER && shard_map_.version() > 0) {
-    FailLostServer(member, absl::StrCat("was not heard of for ",
-                                        cluster_.lease_ms(), " ms"));
+    LoseServer(member.id, absl::StrCat("was not heard of for ",
+                                       cluster_.lease_ms(), " ms"));
   }
-}
-
-void Coordinator::FailLostServer(const Member& server, absl::string_view how) {
-  Fail(absl::UnavailableError(
-      absl::StrCat("server ", server.id, " ", how, " and lost its shards")));
 }
 
 bool Coordinator::needs_workers() const {

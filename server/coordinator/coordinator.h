@@ -8,6 +8,15 @@
 //                                |
 //                                +-> STOPPING -> STOPPED        any -> FAILED
 //
+// A server that is lost while the job runs takes its shards with it. The job
+// then waits for it, or for another process with its id, and goes back to the
+// newest checkpoint with all servers: RUNNING -> JOINING -> INITIALIZING ->
+// RUNNING, with a shard map of a higher version. Workers let go of their
+// servers and begin at the checkpoint's step. In SYNC the weights come out as
+// if nothing had happened. There another life of a worker has the same effect:
+// the step that the last one was in may be applied to some chunks and not to
+// others, so that nobody can see the weights it began with any more.
+//
 // It never waits in silence: JobStatus.message says who is missing, since when
 // and when the coordinator gives up, and the same goes to `log` within 5 s.
 //
@@ -104,6 +113,11 @@ class Coordinator {
   // No effect on a job that has ended.
   void FailJob(const absl::Status& why);
 
+  // The member's process is known to have ended, `how` ("was ended by signal
+  // 9"): nobody needs to wait for the end of its lease. REQUIRES: the id is
+  // one of the job's.
+  void NoteDeath(v1::MemberKind kind, int32_t id, absl::string_view how);
+
   // Rises with every change of what GetJobStatus answers, silent_ms and
   // seconds in messages apart.
   int64_t change_count() const;
@@ -144,10 +158,13 @@ class Coordinator {
   absl::Status CheckWorker(const v1::RegisterWorkerRequest& request) const;
   void MaybeInitialize() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AssignShards(size_t server) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void OnAssigned(size_t server, const absl::Status& status)
+  void OnAssigned(int64_t map_version, size_t server,
+                  const absl::Status& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void FailLostServer(const Member& server, absl::string_view how)
+  void LoseServer(int32_t id, absl::string_view how)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void LoseWorker(int32_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void GoBack(const std::string& what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnLeaseEnded(const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void GiveUpIfTooLate(v1::MemberKind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Whether the job cannot go on without a worker that registers.
@@ -187,8 +204,14 @@ class Coordinator {
   v1::ShardMap shard_map_ ABSL_GUARDED_BY(mu_);
   // By index in shard_map_.servers; destroyed before the rest.
   std::vector<std::unique_ptr<ShardControl>> controls_ ABSL_GUARDED_BY(mu_);
+  // Of servers that were lost: calls may still be posted to them.
+  std::vector<std::unique_ptr<ShardControl>> old_controls_ ABSL_GUARDED_BY(mu_);
   std::vector<bool> assigned_ ABSL_GUARDED_BY(mu_);
   PublishedCheckpoint newest_ ABSL_GUARDED_BY(mu_);
+  // What the shards began with, last.
+  PublishedCheckpoint base_ ABSL_GUARDED_BY(mu_);
+  // Members lost since there was a new checkpoint.
+  int losses_ ABSL_GUARDED_BY(mu_) = 0;
   CheckpointOrchestrator orchestrator_ ABSL_GUARDED_BY(mu_);
   int64_t change_count_ ABSL_GUARDED_BY(mu_) = 1;
   int64_t state_since_ms_ ABSL_GUARDED_BY(mu_);

@@ -44,7 +44,8 @@ void Coordinator::Finish() {
 void Coordinator::OnLastCheckpoint(
     v1::JobState end_state,
     const absl::StatusOr<PublishedCheckpoint>& published) {
-  if (ended()) {
+  // Not when the job went back to a checkpoint meanwhile.
+  if (state_ != v1::JOB_STATE_FINISHING && state_ != v1::JOB_STATE_STOPPING) {
     return;
   }
   if (!published.ok()) {

@@ -180,7 +180,9 @@ TEST_F(CoordinatorEndTest, ServerLostWhileSavingEndsTheRequest) {
       [&](const auto& response) { saved = response.status(); });
   AdvanceMs(10'001);
   ASSERT_TRUE(saved.has_value());
-  EXPECT_EQ(saved->code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(saved->code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(saved->message()),
+              HasSubstr("server 0 was not heard of for 10000 ms"));
 }
 
 TEST_F(CoordinatorEndTest, OpenRequestsEndWithTheCoordinator) {

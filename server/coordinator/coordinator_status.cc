@@ -12,9 +12,11 @@ std::string Coordinator::DescribeWait() const {
   const WaitLimits limits{clock_.NowMs(),
                           int64_t{1000} * cluster_.join_timeout_s()};
   switch (state_) {
-    case v1::JOB_STATE_JOINING:
-      return MissingText(membership_.Missing(v1::MEMBER_KIND_SERVER),
-                         cluster_.servers(), limits);
+    case v1::JOB_STATE_JOINING: {
+      const auto missing = membership_.Missing(v1::MEMBER_KIND_SERVER);
+      return missing.empty() ? ""
+                             : MissingText(missing, cluster_.servers(), limits);
+    }
     case v1::JOB_STATE_INITIALIZING: {
       std::vector<const Member*> waiting;
       for (size_t i = 0; i < assigned_.size(); ++i) {
@@ -22,11 +24,11 @@ std::string Coordinator::DescribeWait() const {
           waiting.push_back(&membership_.members(v1::MEMBER_KIND_SERVER)[i]);
         }
       }
-      return absl::StrCat(
-          "waits for ", MemberNames(waiting),
-          options_.resume.path.empty() ? " to initialise" : " to restore",
-          " the shards, ", (limits.now_ms - state_since_ms_) / 1000,
-          " s so far; gives up when the lease ends");
+      return absl::StrCat("waits for ", MemberNames(waiting),
+                          base_.path.empty() ? " to initialise" : " to restore",
+                          " the shards, ",
+                          (limits.now_ms - state_since_ms_) / 1000,
+                          " s so far; gives up when the lease ends");
     }
     case v1::JOB_STATE_RUNNING: {
       const auto missing = membership_.Missing(v1::MEMBER_KIND_WORKER);

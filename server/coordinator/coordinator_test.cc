@@ -182,19 +182,6 @@ TEST_F(CoordinatorTest, WorkerThatComesBackBeginsWhereTheSlowestMayBe) {
   EXPECT_EQ(coordinator_->GetShardMap()->start_step(), 28);
 }
 
-TEST_F(CoordinatorTest, SilentServerFailsTheJobAsAMissingMember) {
-  options_.resume = {"/out/step-40", 40, "digest"};
-  StartRunning();
-  AdvanceMs(6000);
-  ASSERT_TRUE(Renew(v1::MEMBER_KIND_SERVER, 0).ok());
-  AdvanceMs(5000);
-  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_FAILED);
-  EXPECT_THAT(Message(), HasSubstr("server 1 was not heard of for 10000 ms "
-                                   "and lost its shards"));
-  EXPECT_TRUE(absl::IsUnavailable(coordinator_->result()));
-  EXPECT_EQ(coordinator_->GetJobStatus().checkpoint(), "/out/step-40");
-}
-
 TEST_F(CoordinatorTest, ANegativeStepIsRefused) {
   StartRunning();
   v1::ReportProgressRequest report = Report(1);

@@ -46,6 +46,21 @@ void JobProgress::Report(const v1::ReportProgressRequest& report) {
   CutOff();
 }
 
+void JobProgress::RollBack(int64_t step) {
+  for (WorkerProgress& worker : workers_) {
+    worker.step = step;
+    worker.finished = false;
+  }
+  open_windows_.clear();
+  closed_step_ = step - 1;
+  while (!metrics_.empty() && metrics_.back().step() >= step) {
+    metrics_.pop_back();
+  }
+  while (!evaluations_.empty() && evaluations_.back().step() > step) {
+    evaluations_.pop_back();
+  }
+}
+
 void JobProgress::EndAt(int64_t step, bool all_workers_alike) {
   end_step_ = step;
   all_workers_alike_ = all_workers_alike;

@@ -41,6 +41,10 @@ class JobProgress {
   // range.
   void Report(const v1::ReportProgressRequest& report);
 
+  // The job goes back to the weights of `step`: what was done past it does not
+  // count.
+  void RollBack(int64_t step);
+
   // The job has ended with the weights of `step`, and nothing past it counts:
   // a worker reports a step when it has sent its gradients, which the stop may
   // have refused. `all_workers_alike`: no worker was further than the weights,

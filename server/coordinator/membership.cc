@@ -107,6 +107,14 @@ void Membership::Leave(v1::MemberKind kind, int32_t id, uint64_t incarnation) {
   }
 }
 
+void Membership::EndLease(v1::MemberKind kind, int32_t id, int64_t now_ms) {
+  Member& member = mutable_members(kind)[id];
+  if (member.alive) {
+    member.alive = false;
+    member.missing_since_ms = now_ms;
+  }
+}
+
 void Membership::NoteTold(v1::MemberKind kind, int32_t id) {
   mutable_members(kind)[id].knows_the_end = true;
 }

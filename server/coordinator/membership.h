@@ -74,6 +74,10 @@ class Membership {
   // It ends in good order. No effect on another life of the id.
   void Leave(v1::MemberKind kind, int32_t id, uint64_t incarnation);
 
+  // It is known to be dead: its lease ends now. No effect on one without.
+  // REQUIRES: the id is in range.
+  void EndLease(v1::MemberKind kind, int32_t id, int64_t now_ms);
+
   // It was told that the job has ended. REQUIRES: the id is in range.
   void NoteTold(v1::MemberKind kind, int32_t id);
 

@@ -48,6 +48,10 @@ class FakeShardHost final : public ShardHost {
   std::vector<ReductionTotals> totals() const;
   float weight(int32_t chunk, int64_t i) const;
 
+  absl::Status Reinitialize(std::shared_ptr<const ShardJob> job,
+                            const std::vector<int32_t>& shards) override {
+    return Initialize(std::move(job), shards);
+  }
   absl::Status Initialize(std::shared_ptr<const ShardJob> job,
                           const std::vector<int32_t>& shards) override;
   absl::Status Restore(std::shared_ptr<const ShardJob> job,

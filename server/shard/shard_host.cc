@@ -70,6 +70,8 @@ class ThreadedShardHost : public ShardHost {
 
   absl::Status Initialize(std::shared_ptr<const ShardJob> job,
                           const std::vector<int32_t>& shards) override;
+  absl::Status Reinitialize(std::shared_ptr<const ShardJob> job,
+                            const std::vector<int32_t>& shards) override;
   absl::Status Restore(std::shared_ptr<const ShardJob> job,
                        std::vector<ShardSnapshot> snapshots) override;
   std::shared_ptr<const ShardJob> job() const override { return routing().job; }
@@ -90,6 +92,8 @@ class ThreadedShardHost : public ShardHost {
  private:
   using MakeState = std::function<std::unique_ptr<ShardState>()>;
 
+  absl::Status MakeInitial(std::shared_ptr<const ShardJob> job,
+                           const std::vector<int32_t>& shards, bool again);
   absl::Status CheckJob(const ShardJob& job) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(admin_mu_);
   void HostShards(std::shared_ptr<const ShardJob> job,
@@ -140,6 +144,17 @@ absl::Status ThreadedShardHost::CheckJob(const ShardJob& job) const {
 
 absl::Status ThreadedShardHost::Initialize(std::shared_ptr<const ShardJob> job,
                                            const std::vector<int32_t>& shards) {
+  return MakeInitial(std::move(job), shards, /*again=*/false);
+}
+
+absl::Status ThreadedShardHost::Reinitialize(
+    std::shared_ptr<const ShardJob> job, const std::vector<int32_t>& shards) {
+  return MakeInitial(std::move(job), shards, /*again=*/true);
+}
+
+absl::Status ThreadedShardHost::MakeInitial(std::shared_ptr<const ShardJob> job,
+                                            const std::vector<int32_t>& shards,
+                                            bool again) {
   MutexLock lock(&admin_mu_);
   SELARI_RETURN_IF_ERROR(CheckJob(*job));
   std::map<int32_t, MakeState> makers;
@@ -149,7 +164,7 @@ absl::Status ThreadedShardHost::Initialize(std::shared_ptr<const ShardJob> job,
           absl::StrCat("no shard ", shard, ": the job has ",
                        job->layout.shard_count(), " shards"));
     }
-    if (hosted_.count(shard) == 0) {
+    if (again || hosted_.count(shard) == 0) {
       makers[shard] = [job, shard] { return ShardState::Initial(job, shard); };
     }
   }

@@ -60,6 +60,10 @@ class ShardHost {
   // the job does not have.
   virtual absl::Status Initialize(std::shared_ptr<const ShardJob> job,
                                   const std::vector<int32_t>& shards) = 0;
+  // The same, but shards that are hosted already go back to their initial
+  // values: what waits for them is refused with kStaleIncarnation.
+  virtual absl::Status Reinitialize(std::shared_ptr<const ShardJob> job,
+                                    const std::vector<int32_t>& shards) = 0;
   // The same with the state of a checkpoint; each snapshot is one shard of
   // `job` with every chunk of the job's layout. INVALID_ARGUMENT otherwise,
   // and nothing is changed. A shard that is hosted already goes back to the

@@ -163,26 +163,41 @@ void LocalShardControl::AssignShards(const v1::AssignShardsRequest& request,
 absl::StatusOr<v1::AssignShardsResponse> LocalShardControl::Assign(
     const v1::AssignShardsRequest& request) {
   const v1::ShardMap& map = request.shard_map();
+  const std::vector<int32_t> shards = ShardsOf(map, request.server_id());
   if (job_ == nullptr && !closed_ &&
       request.incarnation() == options_.incarnation) {
     SELARI_ASSIGN_OR_RETURN(const std::shared_ptr<const ShardJob> job,
                             ShardJob::Create(request.job()));
-    const std::vector<int32_t> shards = ShardsOf(map, request.server_id());
-    SELARI_RETURN_IF_ERROR(
-        request.checkpoint().empty()
-            ? host_.Initialize(job, shards)
-            : RestoreShards(job, shards, request.checkpoint()));
+    SELARI_RETURN_IF_ERROR(MakeShards(job, shards, request.checkpoint()));
     job_ = job;
     shard_map_version_ = map.version();
   }
   SELARI_RETURN_IF_ERROR(
       CheckTarget(request.job().job_id(), request.incarnation()));
-  if (map.version() != shard_map_version_) {
-    return absl::UnimplementedError(
+  if (map.version() < shard_map_version_) {
+    return absl::FailedPreconditionError(
         absl::StrCat("this server has its shards by map ", shard_map_version_,
-                     "; moving them to map ", map.version(), " is to come"));
+                     ", map ", map.version(), " is older"));
+  }
+  if (map.version() > shard_map_version_) {
+    if (shards != host_.shards()) {
+      return absl::UnimplementedError(
+          absl::StrCat("this server has its shards by map ", shard_map_version_,
+                       "; moving them to map ", map.version(), " is to come"));
+    }
+    // The job goes back: what was captured or paused before is of no use.
+    SELARI_RETURN_IF_ERROR(MakeShards(job_, shards, request.checkpoint()));
+    SetPauses(/*asked_for=*/false, pause_for_disk_);
+    shard_map_version_ = map.version();
   }
   return DescribeShards<v1::AssignShardsResponse>(host_.Progress());
+}
+
+absl::Status LocalShardControl::MakeShards(
+    const std::shared_ptr<const ShardJob>& job,
+    const std::vector<int32_t>& shards, const std::string& checkpoint) {
+  return checkpoint.empty() ? host_.Reinitialize(job, shards)
+                            : RestoreShards(job, shards, checkpoint);
 }
 
 absl::Status LocalShardControl::RestoreShards(

@@ -99,6 +99,10 @@ class LocalShardControl : public ShardControl {
                            uint64_t incarnation) const;
   absl::StatusOr<v1::AssignShardsResponse> Assign(
       const v1::AssignShardsRequest& request);
+  // Hosts the shards with the values of a checkpoint, or initial ones.
+  absl::Status MakeShards(const std::shared_ptr<const ShardJob>& job,
+                          const std::vector<int32_t>& shards,
+                          const std::string& checkpoint);
   absl::Status RestoreShards(const std::shared_ptr<const ShardJob>& job,
                              const std::vector<int32_t>& shards,
                              const std::string& checkpoint);

@@ -31,10 +31,16 @@ class ManualShardHost final : public ShardHost {
     shards_ = shards;
     return absl::OkStatus();
   }
+  absl::Status Reinitialize(std::shared_ptr<const ShardJob> job,
+                            const std::vector<int32_t>& shards) override {
+    restored.clear();
+    return Initialize(std::move(job), shards);
+  }
   absl::Status Restore(std::shared_ptr<const ShardJob> job,
                        std::vector<ShardSnapshot> snapshots) override {
     job_ = std::move(job);
     restored = std::move(snapshots);
+    shards_.clear();
     for (const ShardSnapshot& snapshot : restored) {
       shards_.push_back(snapshot.shard);
     }

@@ -118,33 +118,6 @@ class SignalsTest(unittest.TestCase):
             harness.wait_until(lambda: not harness.alive(child),
                                f"process {child} to end")
 
-    def test_a_worker_that_is_killed_ends_the_run_with_its_name(self):
-        process = self.start("--servers", 1, "--workers", 2)
-        self.read_until(process, "progress")
-        children = sorted(harness.children_of(process.pid))
-        self.assertEqual(len(children), 3)
-        os.kill(children[-1], signal.SIGKILL)
-        result = harness.finish(process)
-        self.assertEqual(result.code, 3, str(result))
-        self.assertIn("worker-1 was ended by signal 9 (Killed)", result.stderr)
-        self.assertEqual(len(result.stderr.splitlines()), 1, str(result))
-        for child in children:
-            self.assertFalse(harness.alive(child), child)
-
-    def test_a_lost_server_is_told_once_with_the_command_that_goes_on(self):
-        process = harness.start("train", self.job, "--servers", 1, "--output",
-                                self.folder / "out", "--set",
-                                "checkpointing.every_steps=20")
-        self.read_until(process, "checkpoint in ")
-        children = sorted(harness.children_of(process.pid))
-        os.kill(children[0], signal.SIGKILL)
-        result = harness.finish(process)
-        self.assertEqual(result.code, 3, str(result))
-        told = result.stdout + result.stderr
-        self.assertEqual(told.count("server-0 was ended by signal 9"), 1, told)
-        self.assertIn(f"go on with  selari train {self.job}", result.stdout)
-        self.assertIn("--resume", result.stdout)
-
     def test_a_killed_parent_leaves_no_process_behind(self):
         process = self.start("--servers", 2, "--workers", 2)
         self.read_until(process, "progress")

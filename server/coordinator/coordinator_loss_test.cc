@@ -1,0 +1,198 @@
+// Members that are lost while the job runs, and what comes after.
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "server/coordinator/coordinator_fixture.h"
+
+namespace selari {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+class CoordinatorLossTest : public CoordinatorFixture {
+ protected:
+  void AnswerAssigns() {
+    for (FakeServer& server : servers_) {
+      ASSERT_EQ(server.assigns.waiting(), 1u);
+      server.assigns.Answer(0, v1::AssignShardsResponse());
+    }
+    Run();
+  }
+  // Server 1 dies and another process takes its place.
+  void ReplaceServer(uint64_t incarnation) {
+    coordinator_->NoteDeath(v1::MEMBER_KIND_SERVER, 1, "was ended by signal 9");
+    Run();
+    EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_JOINING);
+    ASSERT_TRUE(JoinServer(1, incarnation).ok());
+  }
+  void ReportSteps(int32_t worker, int64_t step, int64_t map_version) {
+    v1::ReportProgressRequest report = Report(worker);
+    report.set_step(step);
+    report.set_shard_map_version(map_version);
+    ASSERT_TRUE(coordinator_->ReportProgress(report).ok());
+  }
+};
+
+TEST_F(CoordinatorLossTest, ALostServerTakesTheJobBackToTheNewestCheckpoint) {
+  options_.resume = {"/out/step-40", 40, "digest"};
+  StartRunning();
+  ReportSteps(0, 60, 1);
+  ReportSteps(1, 60, 1);
+  EXPECT_EQ(coordinator_->GetShardMap()->start_step(), 59);
+
+  ReplaceServer(777);
+
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_INITIALIZING);
+  for (const FakeServer& server : servers_) {
+    ASSERT_EQ(server.assigns.waiting(), 1u);
+    EXPECT_EQ(server.assigns.request(0).checkpoint(), "/out/step-40");
+    EXPECT_EQ(server.assigns.request(0).shard_map().version(), 2);
+  }
+  EXPECT_EQ(servers_[1].assigns.request(0).incarnation(), 777u);
+  EXPECT_EQ(servers_[0].assigns.request(0).incarnation(), 100u);
+  AnswerAssigns();
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(coordinator_->GetShardMap()->start_step(), 40);
+  EXPECT_EQ(coordinator_->GetShardMap()->shard_map().version(), 2);
+  EXPECT_EQ(coordinator_->GetJobStatus().step(), 40);
+  EXPECT_THAT(log_, Contains(HasSubstr(
+                        "server 1 was ended by signal 9 and lost its shards; "
+                        "the job goes back to its checkpoint of step 40")));
+}
+
+TEST_F(CoordinatorLossTest, ASilentServerIsWaitedFor) {
+  StartRunning();
+  AdvanceMs(6000);
+  ASSERT_TRUE(Renew(v1::MEMBER_KIND_SERVER, 0).ok());
+  AdvanceMs(5000);
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_JOINING);
+  EXPECT_THAT(Message(), HasSubstr("waits for server 1"));
+  // It was only slow: the same life comes back, and goes back too.
+  ASSERT_TRUE(JoinServer(1, 101).ok());
+  EXPECT_EQ(servers_[1].assigns.request(0).checkpoint(), "");
+  AnswerAssigns();
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_RUNNING);
+}
+
+TEST_F(CoordinatorLossTest, AServerThatStaysAwayEndsTheJob) {
+  StartRunning();
+  coordinator_->NoteDeath(v1::MEMBER_KIND_SERVER, 1, "was ended by signal 9");
+  for (int i = 0; i < 7; ++i) {
+    AdvanceMs(9000);
+    Renew(v1::MEMBER_KIND_SERVER, 0).IgnoreError();
+  }
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_FAILED);
+  EXPECT_THAT(Message(), HasSubstr("server 1 has been missing for 60 s"));
+}
+
+TEST_F(CoordinatorLossTest, WorkOfBeforeDoesNotCount) {
+  StartRunning();
+  ReportSteps(0, 60, 1);
+  ReplaceServer(777);
+  AnswerAssigns();
+  ReportSteps(0, 61, 1);
+  EXPECT_EQ(coordinator_->GetJobStatus().members(2).step(), 0);
+  ReportSteps(0, 3, 2);
+  EXPECT_EQ(coordinator_->GetJobStatus().members(2).step(), 3);
+}
+
+TEST_F(CoordinatorLossTest, AnotherLifeOfAWorkerTakesTheJobBack) {
+  StartRunning();
+  ReportSteps(0, 60, 1);
+  coordinator_->NoteDeath(v1::MEMBER_KIND_WORKER, 1, "was ended by signal 9");
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_RUNNING) << "others wait";
+  v1::RegisterWorkerRequest request = WorkerRequest(1);
+  request.set_incarnation(555);
+  ASSERT_TRUE(coordinator_->RegisterWorker(request).ok());
+  Run();
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_INITIALIZING);
+  AnswerAssigns();
+  EXPECT_EQ(coordinator_->GetShardMap()->start_step(), 0);
+  EXPECT_EQ(coordinator_->GetShardMap()->shard_map().version(), 2);
+}
+
+TEST_F(CoordinatorLossTest, TheSameLifeOfAWorkerChangesNothing) {
+  StartRunning();
+  AdvanceMs(9000);
+  Renew(v1::MEMBER_KIND_SERVER, 0).IgnoreError();
+  Renew(v1::MEMBER_KIND_SERVER, 1).IgnoreError();
+  AdvanceMs(2000);
+  ASSERT_TRUE(JoinWorker(1).ok());
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(coordinator_->GetShardMap()->shard_map().version(), 1);
+}
+
+TEST_F(CoordinatorLossTest, WithoutOrderAWorkerIsReplacedAtOnce) {
+  options_.job.mutable_job()->mutable_consistency()->set_mode(
+      v1::CONSISTENCY_ASYNC);
+  StartRunning();
+  coordinator_->NoteDeath(v1::MEMBER_KIND_WORKER, 1, "was ended by signal 9");
+  v1::RegisterWorkerRequest request = WorkerRequest(1);
+  request.set_incarnation(555);
+  ASSERT_TRUE(coordinator_->RegisterWorker(request).ok());
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_RUNNING);
+}
+
+TEST_F(CoordinatorLossTest, AServerLostBeforeItHasItsShardsIsWaitedForAgain) {
+  StartRunning();
+  ReplaceServer(777);
+  servers_[1].assigns.Answer(0, absl::UnavailableError("connection refused"));
+  Run();
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_JOINING);
+  ASSERT_TRUE(JoinServer(1, 778).ok());
+  // What server 0 says of the map before comes too late.
+  ASSERT_EQ(servers_[0].assigns.waiting(), 2u);
+  servers_[0].assigns.Answer(0, v1::AssignShardsResponse());
+  Run();
+  AnswerAssigns();
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(coordinator_->GetShardMap()->shard_map().version(), 3);
+}
+
+TEST_F(CoordinatorLossTest, TheLastCheckpointIsTakenAgain) {
+  StartRunning();
+  for (int32_t id = 0; id < kWorkers; ++id) {
+    v1::ReportProgressRequest report = Report(id);
+    report.set_step(100);
+    report.set_finished(true);
+    ASSERT_TRUE(coordinator_->ReportProgress(report).ok());
+  }
+  Run();
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_FINISHING);
+  ReplaceServer(777);
+  AnswerAssigns();
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(coordinator_->GetShardMap()->start_step(), 0);
+  // The pauses of the first try are answered late.
+  for (FakeServer& server : servers_) {
+    server.pauses.Answer(0, v1::PauseShardsResponse());
+  }
+  for (int32_t id = 0; id < kWorkers; ++id) {
+    v1::ReportProgressRequest report = Report(id);
+    report.set_step(100);
+    report.set_finished(true);
+    report.set_shard_map_version(2);
+    ASSERT_TRUE(coordinator_->ReportProgress(report).ok());
+  }
+  Run();
+  AnswerPauses(100);
+  AnswerSaves();
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_DONE) << Message();
+}
+
+TEST_F(CoordinatorLossTest, AJobThatLosesMembersAllTheTimeEnds) {
+  StartRunning();
+  uint64_t incarnation = 500;
+  for (int i = 0; i < 10; ++i) {
+    ReplaceServer(++incarnation);
+    AnswerAssigns();
+  }
+  coordinator_->NoteDeath(v1::MEMBER_KIND_SERVER, 1, "was ended by signal 9");
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_FAILED);
+  EXPECT_THAT(Message(), HasSubstr("it is the 11th loss of a member since the "
+                                   "job began; set checkpointing.every_steps"));
+}
+
+}  // namespace
+}  // namespace selari

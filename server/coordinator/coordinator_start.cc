@@ -1,0 +1,96 @@
+// The way to RUNNING, at first and after a loss: the part of Coordinator that
+// gives servers their shards.
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/check.h"
+#include "common/status.h"
+#include "server/coordinator/coordinator.h"
+#include "server/coordinator/shard_map.h"
+
+namespace selari {
+
+void Coordinator::MaybeInitialize() {
+  const std::vector<Member>& servers =
+      membership_.members(v1::MEMBER_KIND_SERVER);
+  if (state_ != v1::JOB_STATE_JOINING ||
+      !membership_.Missing(v1::MEMBER_KIND_SERVER).empty()) {
+    return;
+  }
+  const int64_t version = shard_map_.version() + 1;
+  shard_map_ = MakeFirstShardMap(servers, cluster_.shard_count());
+  shard_map_.set_version(version);
+  Persist(kShardMapKey, shard_map_.SerializeAsString());
+  if (version > 1) {
+    base_ = newest_;
+    progress_.RollBack(base_.step);
+  }
+  std::move(controls_.begin(), controls_.end(),
+            std::back_inserter(old_controls_));
+  controls_.clear();
+  assigned_.assign(servers.size(), false);
+  for (const v1::ServerEntry& server : shard_map_.servers()) {
+    controls_.push_back(make_control_(server));
+    SELARI_CHECK(controls_.back() != nullptr);
+  }
+  SetState(v1::JOB_STATE_INITIALIZING);
+  for (size_t server = 0; server < controls_.size(); ++server) {
+    AssignShards(server);
+  }
+}
+
+void Coordinator::AssignShards(size_t server) {
+  v1::AssignShardsRequest request;
+  *request.mutable_job() = options_.job;
+  request.set_incarnation(shard_map_.servers(server).incarnation());
+  request.set_server_id(shard_map_.servers(server).server_id());
+  *request.mutable_shard_map() = shard_map_;
+  request.set_checkpoint(base_.path);
+  control_executor_->Post([this, server, request = std::move(request),
+                           control = controls_[server].get()] {
+    control->AssignShards(
+        request, [this, server, version = request.shard_map().version()](
+                     const absl::StatusOr<v1::AssignShardsResponse>& reply) {
+          Enter([&] {
+            mu_.AssertHeld();
+            OnAssigned(version, server, reply.status());
+          });
+        });
+  });
+}
+
+void Coordinator::OnAssigned(int64_t map_version, size_t server,
+                             const absl::Status& status) {
+  if (state_ != v1::JOB_STATE_INITIALIZING ||
+      map_version != shard_map_.version()) {
+    return;
+  }
+  if (absl::IsUnavailable(status)) {
+    const auto id = static_cast<int32_t>(server);
+    membership_.EndLease(v1::MEMBER_KIND_SERVER, id, clock_.NowMs());
+    LoseServer(id, absl::StrCat("cannot be reached (", status.message(), ")"));
+    return;
+  }
+  if (!status.ok()) {
+    Fail(Annotate(status, absl::StrCat("server ", server)));
+    return;
+  }
+  assigned_[server] = true;
+  ++change_count_;
+  if (std::find(assigned_.begin(), assigned_.end(), false) != assigned_.end()) {
+    return;
+  }
+  std::vector<CheckpointOrchestrator::Server> servers;
+  for (size_t i = 0; i < controls_.size(); ++i) {
+    servers.push_back({shard_map_.servers(i).server_id(),
+                       shard_map_.servers(i).incarnation(),
+                       controls_[i].get()});
+  }
+  SetState(v1::JOB_STATE_RUNNING);
+  orchestrator_.Start(std::move(servers), base_.step);
+}
+
+}  // namespace selari

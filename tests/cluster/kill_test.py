@@ -1,0 +1,133 @@
+"""Members that are killed while a job trains: it goes on, and ends with the
+bits of a run that nobody disturbed.
+"""
+
+import os
+import random
+import signal
+import time
+import unittest
+
+import harness
+
+TRAINING = ("training { batch_size: 48 steps: 3000 log_every_steps: 10 }\n"
+            "checkpointing { every_steps: 50 }\n")
+LONG = "training { batch_size: 48 steps: 200000 log_every_steps: 10 }\n"
+
+
+def member_of(pid):
+    """("server", 1) of a process of `selari train`."""
+    with open(f"/proc/{pid}/cmdline", encoding="utf8") as file:
+        words = file.read().split("\0")
+    return words[1], int(words[words.index("--id") + 1])
+
+
+class KillTest(unittest.TestCase):
+
+    def setUp(self):
+        self.folder = harness.scratch("kill")
+
+    def job(self, *parts):
+        return harness.write_job(self.folder, harness.DATA, *parts)
+
+    def undisturbed(self, job):
+        harness.train(job, self.folder / "central", "--centralised")
+        return harness.digest(self.folder / "central")
+
+    def train_under_fire(self, job, seed, *shape):
+        """Kills a member after each checkpoint; the result and the names."""
+        chance = random.Random(seed)
+        process = harness.start("train", job, "--output",
+                                self.folder / "out", "--json", *shape)
+        killed = []
+        notes = ""
+        for line in process.stdout:
+            if '"event":"note"' in line:
+                notes += line
+            if '"event":"checkpoint"' in line and len(killed) < 8:
+                time.sleep(chance.random() * 0.1)
+                try:
+                    victim = chance.choice(harness.children_of(process.pid))
+                    name = member_of(victim)
+                    os.kill(victim, signal.SIGKILL)
+                    killed.append(name)
+                except (OSError, ValueError, IndexError):
+                    pass  # it has just ended, or just begun
+            if '"event":"summary"' in line:
+                summary = line
+        result = harness.finish(process)
+        self.assertEqual(result.code, 0, f"{killed}: {result}")
+        self.assertGreater(len(killed), 2, summary)
+        # One may have ended by itself just before it was killed.
+        self.assertGreaterEqual(notes.count("was ended by signal 9"),
+                                len(killed) - 1, notes)
+        return killed
+
+    def check_same_bits(self, model, optimizer, seed, *more):
+        job = self.job(model, optimizer, TRAINING, *more)
+        expected = self.undisturbed(job)
+        killed = self.train_under_fire(job, seed, "--servers", 3, "--workers",
+                                       3)
+        self.assertEqual(harness.digest(self.folder / "out"), expected, killed)
+
+    def test_any_member_with_adam_and_a_clipped_norm(self):
+        self.check_same_bits(harness.MLP, harness.ADAM, 1)
+
+    def test_any_member_with_large_chunks_in_shared_memory(self):
+        wide = harness.MLP.replace("units: 24", "units: 200")
+        self.check_same_bits(wide, harness.SGD, 2,
+                             "cluster { shard_count: 4 }\n")
+
+    def test_async_goes_on_too(self):
+        job = self.job(harness.MLP, harness.SGD, TRAINING,
+                       "consistency { mode: CONSISTENCY_ASYNC }\n")
+        self.train_under_fire(job, 3, "--servers", 2, "--workers", 2)
+
+    def test_a_member_that_dies_at_once_again_and_again_ends_the_job(self):
+        job = self.job(harness.MLP, harness.SGD, LONG)
+        process = harness.start("train", job, "--output", self.folder / "out",
+                                "--workers", 2, "--servers", 1, "--json")
+        for line in process.stdout:
+            if '"event":"progress"' in line:
+                break
+        dead = set()
+        while process.poll() is None:
+            for pid in harness.children_of(process.pid):
+                try:
+                    if pid not in dead and member_of(pid) == ("worker", 1):
+                        os.kill(pid, signal.SIGKILL)
+                        dead.add(pid)
+                except (OSError, ValueError, IndexError):
+                    pass
+            time.sleep(0.01)
+        result = harness.finish(process)
+        self.assertEqual(result.code, 3, str(result))
+        self.assertIn("worker-1 was ended by signal 9 (Killed)", result.stderr)
+
+    def test_a_server_started_by_hand_may_be_started_again(self):
+        job = self.job(harness.MLP, harness.ADAM, TRAINING,
+                       "cluster { lease_ms: 1000 }\n")
+        expected = self.undisturbed(job)
+        address = f"127.0.0.1:{harness.free_port()}"
+        member = ["--coordinator", address]
+        coordinator = harness.start(
+            "coordinator", job, "--servers", 2, "--workers", 1, "--listen",
+            address, "--output", self.folder / "out", "--json")
+        servers = [harness.start("server", *member, "--id", i)
+                   for i in range(2)]
+        worker = harness.start("worker", *member, "--data-folder", self.folder)
+        for line in coordinator.stdout:
+            if '"event":"checkpoint"' in line:
+                break
+        servers[1].kill()
+        harness.finish(servers[1])
+        time.sleep(1.5)  # its lease ends
+        servers[1] = harness.start("server", *member, "--id", 1)
+        for process in [coordinator, worker, *servers]:
+            result = harness.finish(process)
+            self.assertEqual(result.code, 0, str(result))
+        self.assertEqual(harness.digest(self.folder / "out"), expected)
+
+
+if __name__ == "__main__":
+    unittest.main()
