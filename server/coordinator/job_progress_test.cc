@@ -154,5 +154,36 @@ TEST(JobProgressTest, AtTheEndAWorkerMayBeFurtherUnlessAllAreAlike) {
   EXPECT_EQ(progress.worker(0).step, 20);
 }
 
+TEST(JobProgressTest, RolledBackWorkIsDoneAgain) {
+  JobProgress progress(2, 0);
+  for (const int64_t last : {9, 19}) {
+    progress.Report(Window(0, last, 10, 4, 10));
+    progress.Report(Window(1, last, 30, 6, 10));
+  }
+  progress.Report(Window(0, 29, 10, 4, 10));
+  v1::ReportProgressRequest end = Report(0, 40);
+  end.set_finished(true);
+  v1::Evaluation* evaluation = end.add_evaluations();
+  evaluation->set_step(10);
+  end.add_evaluations()->set_step(20);
+  progress.Report(end);
+
+  progress.RollBack(10);
+
+  EXPECT_EQ(progress.step(), 10);
+  EXPECT_FALSE(progress.worker(0).finished);
+  v1::JobStatus status = Describe(progress);
+  ASSERT_EQ(status.metrics_size(), 1);
+  EXPECT_EQ(status.metrics(0).step(), 9);
+  ASSERT_EQ(status.evaluations_size(), 1);
+  EXPECT_EQ(status.evaluations(0).step(), 10);
+  progress.Report(Window(0, 19, 20, 4, 10));
+  EXPECT_EQ(Describe(progress).metrics_size(), 1) << "of worker 0 alone";
+  progress.Report(Window(1, 19, 60, 6, 10));
+  status = Describe(progress);
+  ASSERT_EQ(status.metrics_size(), 2);
+  EXPECT_EQ(status.metrics(1).loss(), 4.0);
+}
+
 }  // namespace
 }  // namespace selari

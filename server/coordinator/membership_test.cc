@@ -111,6 +111,16 @@ TEST(MembershipTest, WhoLeftIsNotMissing) {
   EXPECT_EQ(missing[0]->missing_since_ms, 500);
 }
 
+TEST(MembershipTest, WhoIsKnownToBeDeadMakesRoomAtOnce) {
+  Membership membership(TwoAndTwo());
+  ASSERT_TRUE(membership.Join(kWorker, {0, 77, ""}, 600).ok());
+  EXPECT_FALSE(membership.Join(kWorker, {0, 78, ""}, 700).ok());
+  membership.EndLease(kWorker, 0, 700);
+  EXPECT_EQ(membership.Missing(kWorker)[0]->missing_since_ms, 700);
+  EXPECT_FALSE(membership.Renew(kWorker, 0, 77, 701).ok());
+  EXPECT_TRUE(membership.Join(kWorker, {0, 78, ""}, 702).ok());
+}
+
 TEST(MembershipTest, OneMemberIsSingular) {
   Membership::Options options = TwoAndTwo();
   options.servers = 1;

@@ -159,6 +159,31 @@ TEST_F(LocalShardControlTest, RestoresTheShardsOfItsId) {
   EXPECT_EQ(host_.restored[0].version, example_.step);
 }
 
+TEST_F(LocalShardControlTest, ANewerMapTakesItsShardsBack) {
+  const auto dir = WriteExample(env_, "/out/checkpoints", example_);
+  ASSERT_TRUE(dir.ok()) << dir.status();
+  ASSERT_TRUE(Assign(AssignRequest()).ok());
+  Pause();
+  v1::AssignShardsRequest request = AssignRequest();
+  request.mutable_shard_map()->set_version(2);
+  request.set_checkpoint(*dir);
+
+  ASSERT_TRUE(Assign(request).ok());
+
+  ASSERT_EQ(host_.restored.size(), 1u);
+  EXPECT_EQ(host_.restored[0].version, example_.step);
+  EXPECT_FALSE(host_.paused) << "whoever paused is gone";
+  host_.restored.clear();
+  EXPECT_TRUE(Assign(request).ok());
+  EXPECT_TRUE(host_.restored.empty()) << "a repeat";
+  EXPECT_EQ(Assign(AssignRequest()).status().message(),
+            "this server has its shards by map 2, map 1 is older");
+  request.mutable_shard_map()->set_version(3);
+  request.mutable_shard_map()->set_shard_owners(0, 1);
+  EXPECT_EQ(Assign(request).status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(ready_, 1);
+}
+
 TEST_F(LocalShardControlTest, DamagedCheckpointIsNamed) {
   const auto dir = WriteExample(env_, "/out/checkpoints", example_);
   ASSERT_TRUE(dir.ok()) << dir.status();
