@@ -8,6 +8,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_format.h"
 #include "common/isa.h"
+#include "common/job_compression.h"
 #include "common/job_config.h"
 #include "common/printable.h"
 #include "common/status.h"
@@ -136,6 +137,7 @@ absl::StatusOr<v1::ResolvedJob> ResolveJob(FileEnv& env, const v1::Job& job,
   } else {
     SELARI_RETURN_IF_ERROR(ResolveLayers(env, base_dir, place, &resolved));
   }
+  SELARI_RETURN_IF_ERROR(CheckCompressionRules(resolved));
   return resolved;
 }
 

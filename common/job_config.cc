@@ -3,6 +3,7 @@
 #include <cmath>
 #include <string>
 
+#include "common/job_compression.h"
 #include "common/printable.h"
 #include "common/status.h"
 
@@ -144,6 +145,7 @@ void FillJobDefaults(v1::Job* job) {
   if (job->checkpointing().keep() == 0) {
     job->mutable_checkpointing()->set_keep(3);
   }
+  FillCompressionDefaults(job);
 }
 
 absl::Status CheckClusterRanges(const v1::Cluster& cluster) {
@@ -175,6 +177,7 @@ absl::Status ValidateJob(const v1::Job& job) {
                                     kNoLimit));
   SELARI_RETURN_IF_ERROR(
       CheckRange("checkpointing.keep", job.checkpointing().keep(), 1, 1000000));
+  SELARI_RETURN_IF_ERROR(CheckCompression(job));
   const bool custom = job.model().has_custom();
   if (custom && job.model().layers_size() > 0) {
     return absl::InvalidArgumentError(

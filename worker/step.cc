@@ -19,7 +19,8 @@ StepLoop::StepLoop(const Parts& parts, const StepLoopOptions& options)
       tensors_(parts.model->tensors().size()) {
   SELARI_CHECK(options.stride >= 1 && options.first_step >= 0);
   const ReductionTree tree(options.leaf_count);
-  for (const TreeNode node : tree.Cover(options.leaves)) {
+  for (const TreeNode node :
+       options.nodes.empty() ? tree.Cover(options.leaves) : options.nodes) {
     const LeafRange leaves = tree.Leaves(node);
     nodes_.push_back(node);
     node_leaves_.push_back({leaves.begin - options.leaves.begin,

@@ -69,6 +69,9 @@ struct StepLoopOptions {
   // Those this worker computes: in SYNC its share, else all. A worker without
   // leaves has no steps.
   LeafRange leaves;
+  // The nodes as which they are pushed, left to right, that cover them once.
+  // Empty: the fewest.
+  std::vector<TreeNode> nodes;
   // Evaluates when that many steps are done again, >= 1; 0: never on the way.
   int64_t evaluate_every_steps = 0;
   // Evaluates after the last step.

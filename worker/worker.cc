@@ -14,6 +14,7 @@
 #include "common/human.h"
 #include "common/incarnation.h"
 #include "common/isa.h"
+#include "common/job_compression.h"
 #include "common/job_reduction.h"
 #include "common/job_stopper.h"
 #include "common/lease_keeper.h"
@@ -249,6 +250,7 @@ StepLoopOptions WorkerRun::StepOptions(int64_t start_step) const {
     steps.stride = workers;
     steps.leaves = {0, steps.leaf_count};
   }
+  steps.nodes = NodesToPush(job, steps.leaves);
   if (identity_.worker_id == 0 && work_.data.test.has_value()) {
     steps.evaluate_every_steps = job.training().evaluate_every_steps();
     steps.evaluate_at_end = true;

@@ -6,7 +6,7 @@ from grpc_tools import protoc
 
 proto, out = pathlib.Path(__file__).resolve().parents[2] / "proto", tempfile.mkdtemp()
 protoc.main(["protoc", f"-I{proto}", f"--python_out={out}", f"--grpc_python_out={out}"] + [
-    f"selari/v1/{n}.proto" for n in ("tensor", "job", "parameter_service", "coordinator_service")])
+    str(path.relative_to(proto)) for path in sorted(proto.glob("selari/v1/*.proto"))])
 sys.path.insert(0, out)
 from selari.v1 import coordinator_service_pb2 as cs, coordinator_service_pb2_grpc as cs_grpc
 from selari.v1 import parameter_service_pb2 as ps, parameter_service_pb2_grpc as ps_grpc

@@ -62,6 +62,8 @@ constexpr Rule kRules[] = {
     {"job.cluster", ResumeRule::kFree},
     {"job.cluster.instruction_set", ResumeRule::kRefused},
     {"job.checkpointing", ResumeRule::kFree},
+    // A checkpoint holds no residuals, so that any may follow.
+    {"job.compression", ResumeRule::kTold},
 
     {"job_id", ResumeRule::kFree},
     {"tensors", ResumeRule::kRefused},

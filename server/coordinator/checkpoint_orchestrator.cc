@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/check.h"
+#include "common/job_compression.h"
 #include "common/status.h"
 
 namespace selari {
@@ -266,8 +267,11 @@ void CheckpointOrchestrator::EndPause() {
 }
 
 void CheckpointOrchestrator::ChooseCut(Pause pause) {
+  // With compression, workers hold back a part of their gradients, and no
+  // server has it; but nothing at these steps.
+  const int64_t step = NextResetVersion(job_, pause.max_version);
   if (sync() && !pause.request.stop) {
-    if (newest_.step == pause.max_version) {
+    if (newest_.step == step) {
       ResumeAll();
       for (const Done& done : pause.request.done) {
         done(newest_);
@@ -275,7 +279,7 @@ void CheckpointOrchestrator::ChooseCut(Pause pause) {
       return;
     }
     for (auto& [id, capture] : captures_) {
-      if (capture.step == pause.max_version) {
+      if (capture.step == step) {
         ResumeAll();
         std::move(pause.request.done.begin(), pause.request.done.end(),
                   std::back_inserter(capture.done));
@@ -284,7 +288,7 @@ void CheckpointOrchestrator::ChooseCut(Pause pause) {
     }
   }
   Capture capture;
-  capture.step = sync() ? pause.max_version : -1;
+  capture.step = sync() ? step : -1;
   capture.stop = pause.request.stop;
   capture.resume = true;
   capture.done = std::move(pause.request.done);

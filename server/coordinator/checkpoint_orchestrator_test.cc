@@ -208,6 +208,30 @@ TEST_F(CheckpointOrchestratorTest, OnDemandCutIsTheGreatestVersion) {
   EXPECT_EQ((*saved)->step, 8);
 }
 
+TEST_F(CheckpointOrchestratorTest, CompressedJobIsCutWhereNothingIsHeldBack) {
+  job_.mutable_job()->mutable_compression()->set_reset_every_steps(8);
+  Start();
+  std::optional<absl::StatusOr<PublishedCheckpoint>> saved;
+  orchestrator_->Save(Into(&saved));
+  executor_.RunUntilIdle();
+  AnswerPause(0, 16, 17);
+  AnswerPause(1, 17, 17);
+  EXPECT_THAT(StepsArmed(0), ElementsAre(24));
+  AnswerSave(0, 24);
+  AnswerSave(1, 24);
+  RunIo();
+  ASSERT_TRUE(saved.has_value());
+  ASSERT_TRUE(saved->ok()) << saved->status();
+  EXPECT_EQ((*saved)->step, 24);
+
+  std::optional<absl::StatusOr<PublishedCheckpoint>> stopped;
+  orchestrator_->SaveAndStop(Into(&stopped));
+  executor_.RunUntilIdle();
+  AnswerPause(0, 97, 98);
+  AnswerPause(1, 97, 97);
+  EXPECT_THAT(StepsArmed(1), ElementsAre(100)) << "the last step is one, too";
+}
+
 TEST_F(CheckpointOrchestratorTest, PauseThatFailsResumesEverybody) {
   Start();
   std::optional<absl::StatusOr<PublishedCheckpoint>> saved;

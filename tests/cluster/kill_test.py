@@ -78,6 +78,14 @@ class KillTest(unittest.TestCase):
         self.check_same_bits(wide, harness.SGD, 2,
                              "cluster { shard_count: 4 }\n")
 
+    def test_any_member_with_compressed_gradients(self):
+        # What a worker held back goes with it; the checkpoint needs none of it.
+        wide = harness.MLP.replace("units: 24", "units: 50")
+        self.check_same_bits(wide, harness.SGD, 4,
+                             "cluster { shard_count: 4 }\n"
+                             "compression { codec { top_k { fraction: 0.05 } } "
+                             "share_count: 3 reset_every_steps: 25 }\n")
+
     def test_async_goes_on_too(self):
         job = self.job(harness.MLP, harness.SGD, TRAINING,
                        "consistency { mode: CONSISTENCY_ASYNC }\n")

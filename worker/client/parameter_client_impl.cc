@@ -1,6 +1,8 @@
 #include "worker/client/parameter_client_impl.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "common/job_reduction.h"
 #include "common/mutex.h"
 #include "common/status.h"
+#include "worker/client/gradient_compressor.h"
 #include "worker/client/request_book.h"
 #include "worker/client/step_clipper.h"
 
@@ -71,6 +74,15 @@ class ParameterClientImpl final : public ParameterClient,
       const std::vector<int32_t>& shards) override;
   void OnFailed(const absl::Status& status) override;
 
+  struct TensorGradient {
+    int32_t tensor;
+    std::shared_ptr<const FloatBuffer> gradient;
+  };
+  // The pushes of a compressed job; none otherwise. Without the lock: it takes
+  // as long as reading the gradients does.
+  absl::StatusOr<std::vector<ChunkPush>> Encode(
+      int64_t step, TreeNode node,
+      const std::vector<TensorGradient>& gradients);
   bool TakeValue(const ChunkValue& value);
   // Hands the outbox to the transport. When another thread is doing so, it
   // takes ours along: so requests leave in the order of the outbox.
@@ -96,6 +108,8 @@ class ParameterClientImpl final : public ParameterClient,
   const SystemClock clock_;
   // Used by the calling thread only. Null unless this worker clips.
   std::unique_ptr<StepClipper> clipper_;
+  // The same; null unless the job compresses.
+  const std::unique_ptr<GradientCompressor> compressor_;
 
   mutable Mutex mu_;
   CondVar changed_;        // for whoever waits in a call
@@ -130,6 +144,12 @@ ParameterClientImpl::ParameterClientImpl(
     : tensor_sizes_(TensorSizes(layout)),
       transport_(std::move(transport)),
       options_(std::move(options)),
+      compressor_(
+          job.job().has_compression()
+              ? std::make_unique<GradientCompressor>(
+                    job, layout,
+                    [this](int64_t floats) { return NewBuffer(floats); })
+              : nullptr),
       book_(job, std::move(layout),
             [this](int64_t floats) { return NewBuffer(floats); }) {
   const v1::Optimizer& optimizer = job.job().optimizer();
@@ -200,18 +220,28 @@ absl::Status ParameterClientImpl::Push(
         " elements, the tensor ", tensor_sizes_[tensor]));
   }
   transport_->WaitForWindow();
-  std::vector<std::shared_ptr<const FloatBuffer>> clipped;
-  if (clipper_ != nullptr) {
-    SELARI_ASSIGN_OR_RETURN(clipped, clipper_->Add(step, tensor, gradient));
+  std::vector<TensorGradient> gradients;
+  if (clipper_ == nullptr) {
+    gradients.push_back({tensor, gradient});
+  } else {
+    SELARI_ASSIGN_OR_RETURN(auto clipped,
+                            clipper_->Add(step, tensor, gradient));
+    for (size_t i = 0; i < clipped.size(); ++i) {
+      gradients.push_back({static_cast<int32_t>(i), std::move(clipped[i])});
+    }
   }
+  SELARI_ASSIGN_OR_RETURN(std::vector<ChunkPush> encoded,
+                          Encode(step, node, gradients));
   {
     MutexLock lock(&mu_);
     SELARI_RETURN_IF_ERROR(book_.failure());
-    if (clipper_ == nullptr) {
-      book_.Push(step, node, tensor, gradient);
+    if (compressor_ == nullptr) {
+      for (const TensorGradient& each : gradients) {
+        book_.Push(step, node, each.tensor, each.gradient);
+      }
     }
-    for (size_t i = 0; i < clipped.size(); ++i) {
-      book_.Push(step, node, static_cast<int32_t>(i), clipped[i]);
+    for (ChunkPush& push : encoded) {
+      book_.Push(std::move(push));
     }
     held_bytes_ += gradient->size_bytes();
     if (held_bytes_ < kHeldBytesMax) {
@@ -220,6 +250,21 @@ absl::Status ParameterClientImpl::Push(
   }
   SendOutbox();
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<ChunkPush>> ParameterClientImpl::Encode(
+    int64_t step, TreeNode node, const std::vector<TensorGradient>& gradients) {
+  std::vector<ChunkPush> pushes;
+  if (compressor_ == nullptr) {
+    return pushes;
+  }
+  for (const TensorGradient& each : gradients) {
+    SELARI_ASSIGN_OR_RETURN(
+        std::vector<ChunkPush> chunks,
+        compressor_->Encode(step, node, each.tensor, each.gradient));
+    std::move(chunks.begin(), chunks.end(), std::back_inserter(pushes));
+  }
+  return pushes;
 }
 
 absl::Status ParameterClientImpl::Flush() {

@@ -57,11 +57,16 @@ void RequestBook::Push(int64_t step, TreeNode node, int32_t tensor,
     push.step = step;
     push.node = node;
     push.gradient = {gradient->data() + chunk.offset, chunk.count, gradient};
-    ++unacknowledged_count_;
-    std::optional<ChunkPush> now = lanes_[chunk.shard].Add(std::move(push));
-    if (now.has_value()) {
-      outbox_.emplace_back(*std::move(now));
-    }
+    Push(std::move(push));
+  }
+}
+
+void RequestBook::Push(ChunkPush push) {
+  PushLane& lane = lanes_[layout_.chunk(push.chunk).shard];
+  ++unacknowledged_count_;
+  std::optional<ChunkPush> now = lane.Add(std::move(push));
+  if (now.has_value()) {
+    outbox_.emplace_back(*std::move(now));
   }
 }
 

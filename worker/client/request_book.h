@@ -46,6 +46,9 @@ class RequestBook {
   // Sends the gradient in chunks. REQUIRES: it has the tensor's size.
   void Push(int64_t step, TreeNode node, int32_t tensor,
             const std::shared_ptr<const FloatBuffer>& gradient);
+  // Sends one chunk's gradient; the push gets its sequence number here.
+  // REQUIRES: the chunk is of the job.
+  void Push(ChunkPush push);
 
   // Where a value's weights go, to be followed by EndFill; null when it is not
   // wanted (any more).
