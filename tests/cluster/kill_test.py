@@ -87,7 +87,8 @@ class KillTest(unittest.TestCase):
                              "share_count: 3 reset_every_steps: 25 }\n")
 
     def test_async_goes_on_too(self):
-        job = self.job(harness.MLP, harness.SGD, TRAINING,
+        job = self.job(harness.MLP, harness.SGD,
+                       TRAINING.replace("3000", "10000"),
                        "consistency { mode: CONSISTENCY_ASYNC }\n")
         self.train_under_fire(job, 3, "--servers", 2, "--workers", 2)
 
