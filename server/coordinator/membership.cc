@@ -1,5 +1,7 @@
 #include "server/coordinator/membership.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "common/human.h"
@@ -69,20 +71,31 @@ absl::StatusOr<Member*> Membership::FindPlace(v1::MemberKind kind,
         return &member;
       }
     }
-    return absl::AlreadyExistsError(absl::StrCat(
-        "the job has its ", CountOf(count, KindName(kind)), " already"));
+    const Member& silent = *std::min_element(
+        members.begin(), members.end(), [](const Member& a, const Member& b) {
+          return a.last_heard_ms < b.last_heard_ms;
+        });
+    return absl::AlreadyExistsError(
+        absl::StrCat("the job has its ", CountOf(count, KindName(kind)),
+                     " already; ", MemberName(kind, silent.id), " was",
+                     DescribeSilence(silent.last_heard_ms, now_ms)));
   }
   Member& member = members[candidate.id];
   if (member.alive && member.incarnation != candidate.incarnation) {
     return absl::AlreadyExistsError(
         absl::StrCat(MemberName(kind, candidate.id), " is there already",
-                     member.address.empty() ? "" : " at ", member.address,
-                     ", heard of ", now_ms - member.last_heard_ms,
-                     " ms ago; if it died, its place is "
-                     "free in ",
-                     member.last_heard_ms + lease_ms_ - now_ms, " ms"));
+                     member.address.empty() ? "" : " at ", member.address, ",",
+                     DescribeSilence(member.last_heard_ms, now_ms)));
   }
   return &member;
+}
+
+std::string Membership::DescribeSilence(int64_t last_heard_ms,
+                                        int64_t now_ms) const {
+  return absl::StrCat(" heard of ", now_ms - last_heard_ms,
+                      " ms ago; if it died, its place is free in ",
+                      std::max<int64_t>(0, last_heard_ms + lease_ms_ - now_ms),
+                      " ms");
 }
 
 absl::Status Membership::Renew(v1::MemberKind kind, int32_t id,

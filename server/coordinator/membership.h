@@ -93,6 +93,7 @@ class Membership {
   std::vector<Member>& mutable_members(v1::MemberKind kind);
   absl::StatusOr<Member*> FindPlace(v1::MemberKind kind,
                                     const Candidate& candidate, int64_t now_ms);
+  std::string DescribeSilence(int64_t last_heard_ms, int64_t now_ms) const;
 
   const int64_t lease_ms_;
   std::vector<Member> servers_;

@@ -65,6 +65,16 @@ TEST(MembershipTest, ChoosesTheLowestFreeIdUntilThereIsNone) {
               HasSubstr("the job has its 2 workers already"));
 }
 
+TEST(MembershipTest, WithoutAFreeIdTheMostSilentMemberIsNamed) {
+  Membership membership(TwoAndTwo());
+  ASSERT_TRUE(membership.Join(kServer, {0, 77, "a:1"}, 1000).ok());
+  ASSERT_TRUE(membership.Join(kServer, {1, 78, "b:1"}, 1000).ok());
+  ASSERT_TRUE(membership.Renew(kServer, 0, 77, 1600).ok());
+  EXPECT_EQ(membership.Join(kServer, {-1, 79, "c:1"}, 1700).status().message(),
+            "the job has its 2 servers already; server 1 was heard of 700 ms "
+            "ago; if it died, its place is free in 300 ms");
+}
+
 TEST(MembershipTest, LeaseIsKeptByRenewingAndEndsWithout) {
   Membership membership(TwoAndTwo());
   ASSERT_TRUE(membership.Join(kWorker, {0, 77, ""}, 1000).ok());
@@ -130,7 +140,8 @@ TEST(MembershipTest, OneMemberIsSingular) {
               HasSubstr("the job has 1 worker, so ids are 0 to 0"));
   ASSERT_TRUE(membership.Join(kWorker, {-1, 77, ""}, 0).ok());
   EXPECT_EQ(membership.Join(kWorker, {-1, 78, ""}, 0).status().message(),
-            "the job has its 1 worker already");
+            "the job has its 1 worker already; worker 0 was heard of 0 ms ago; "
+            "if it died, its place is free in 1000 ms");
 }
 
 }  // namespace
