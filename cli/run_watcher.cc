@@ -32,8 +32,8 @@ RunWatcher::RunWatcher(Options options)
 void RunWatcher::NotePoint(const v1::JobStatus& status, double now_seconds) {
   const Point now = {now_seconds, status.step(), Samples(status)};
   const Point& last = recent_.back();
-  // A worker that came back counts from 0 again.
-  if (now.samples == 0 || now.samples < last.samples) {
+  // The rate of steps begins anew when the job went back.
+  if (now.samples == 0 || now.step < last.step) {
     if (now.samples == 0) {
       begin_ = now;
       last_line_seconds_ = now_seconds;

@@ -86,6 +86,18 @@ TEST(RunWatcherTest, RateAndTimeLeftCountFromTheFirstStepOfTraining) {
   EXPECT_EQ(view.progress.back().bytes_pushed, 200);
 }
 
+TEST(RunWatcherTest, AJobThatGoesBackKeepsItsSamplesAndItsTimeLeftIsNew) {
+  RecordingView view;
+  RunWatcher watcher(Options(&view));
+  watcher.Observe(Running(0, 0), 0);
+  watcher.Observe(Running(30, 1920), 2);
+  watcher.Observe(Running(20, 1920), 4);
+  watcher.Observe(Running(40, 3200), 6);
+  EXPECT_EQ(view.progress.back().samples_per_second, 640);
+  EXPECT_EQ(view.progress.back().seconds_left, 6);
+  EXPECT_NEAR(watcher.Summary("", 6).samples_per_second, 3200 / 6.0, 1e-9);
+}
+
 TEST(RunWatcherTest, ALinesRateCountsSinceTheLineBefore) {
   RecordingView view;
   RunWatcher watcher(Options(&view));

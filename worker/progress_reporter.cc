@@ -33,6 +33,7 @@ ProgressReporter::ProgressReporter(const Options& options) : options_(options) {
   waiting_.set_incarnation(options.incarnation);
   waiting_.set_shard_map_version(options.shard_map_version);
   waiting_.set_step(options.first_step / options.stride * options.stride);
+  *waiting_.mutable_totals() = options.before;
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -69,9 +70,10 @@ absl::Status ProgressReporter::OnStep(const StepReport& report) {
     totals->set_push_wait_us(totals->push_wait_us() + report.push_wait_us);
     if (parameter_client_ != nullptr) {
       const ClientStats stats = parameter_client_->Stats();
-      totals->set_bytes_pushed(stats.bytes_pushed);
-      totals->set_bytes_pulled(stats.bytes_pulled);
-      totals->set_bytes_shared(stats.bytes_shared);
+      const v1::WorkerTotals& before = options_.before;
+      totals->set_bytes_pushed(before.bytes_pushed() + stats.bytes_pushed);
+      totals->set_bytes_pulled(before.bytes_pulled() + stats.bytes_pulled);
+      totals->set_bytes_shared(before.bytes_shared() + stats.bytes_shared);
     }
   }
   return options_.check != nullptr ? options_.check() : absl::OkStatus();

@@ -46,6 +46,9 @@ class ProgressReporter final : public StepObserver {
     int64_t first_step = 0;
     int64_t end_step = 0;
     int64_t stride = 1;
+    // What this worker did before first_step, when the job went back: the
+    // totals go on from here.
+    v1::WorkerTotals before;
     // Steps of one window of metrics, >= 1.
     int64_t log_every_steps = 1;
     // Between two reports.

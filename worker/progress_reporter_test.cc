@@ -92,6 +92,17 @@ TEST_F(ProgressReporterTest, ReportsWindowsAndTotals) {
   EXPECT_EQ(report.totals().compute_us(), 75);
 }
 
+TEST_F(ProgressReporterTest, TotalsGoOnFromTheTryBefore) {
+  options_.before.set_samples(1000);
+  options_.before.set_compute_us(500);
+  options_.before.set_bytes_pushed(64);
+  ASSERT_TRUE(RunSteps().ok());
+  EXPECT_TRUE(reporter_->Finish({true, "", 1000}).ok());
+  EXPECT_EQ(reports_[0].totals().samples(), 1050);
+  EXPECT_EQ(reports_[0].totals().compute_us(), 575);
+  EXPECT_EQ(reports_[0].totals().bytes_pushed(), 64);
+}
+
 TEST_F(ProgressReporterTest, StridedWorkerReportsTheJobsSteps) {
   options_.first_step = 1;
   options_.stride = 3;

@@ -90,6 +90,8 @@ class WorkerRun {
   int32_t lease_ms_ = 0;
   Work work_;
   TransportSwitch off_;  // for good
+  // Of the tries that the job went back from.
+  v1::WorkerTotals totals_;
   const StopToken never_;
 
   // Made when the worker has registered.
@@ -269,6 +271,7 @@ ProgressReporter::Options WorkerRun::ReporterOptions(
   reporter.first_step = steps.first_step;
   reporter.end_step = steps.end_step;
   reporter.stride = steps.stride;
+  reporter.before = totals_;
   reporter.log_every_steps =
       std::max<int64_t>(1, work_.job.job().training().log_every_steps());
   reporter.check = [this] {
@@ -365,6 +368,7 @@ absl::StatusOr<WorkerResult> WorkerRun::Run() {
     }
     LogPart(*map, steps);
     const absl::Status status = RunSteps(*map, steps, &reporter);
+    totals_ = reporter.totals();
     if (status.ok()) {
       reporter.OnFinished();
       if (!maps_->WaitForEnd(version)) {
@@ -375,7 +379,8 @@ absl::StatusOr<WorkerResult> WorkerRun::Run() {
         !maps_->MayTryAgain(status, version)) {
       return End(status, &reporter);
     }
-    LogLife(absl::StrCat("lost a server: ", status.message()));
+    // The job may have lost another worker: the error alone cannot tell.
+    LogLife(absl::StrCat("goes back with the job: ", status.message()));
   }
 }
 

@@ -221,7 +221,7 @@ absl::StatusOr<v1::RegisterWorkerResponse> Coordinator::RegisterWorker(
   if (!id.ok()) {
     return WithDuplicateReason(id.status());
   }
-  progress_.OnWorkerJoined(*id);
+  progress_.OnWorkerJoined(*id, request.incarnation());
   ++change_count_;
   LogJoin(absl::StrCat("worker ", *id, " joined"));
   if (lives[*id] != 0 && lives[*id] != request.incarnation()) {
@@ -296,10 +296,12 @@ absl::StatusOr<v1::ReportProgressResponse> Coordinator::ReportProgress(
       membership_.Renew(v1::MEMBER_KIND_WORKER, request.worker_id(),
                         request.incarnation(), clock_.NowMs()));
   ++change_count_;
-  // Of work that was undone since, only its end counts.
+  // Of work that was undone since, only its cost and its end count.
   if (request.shard_map_version() == 0 ||
       request.shard_map_version() >= shard_map_.version()) {
     progress_.Report(request);
+  } else {
+    progress_.ReportTotals(request);
   }
   if (request.leaving() || !request.error().empty()) {
     membership_.Leave(v1::MEMBER_KIND_WORKER, request.worker_id(),
@@ -352,12 +354,9 @@ void Coordinator::OnLeaseEnded(const Member& member) {
   if (ended()) {
     return;
   }
-  Log(absl::StrCat(MemberName(member.kind, member.id), " was not heard of for ",
-                   cluster_.lease_ms(), " ms"));
-  if (member.kind == v1::MEMBER_KIND_SERVER && shard_map_.version() > 0) {
-    LoseServer(member.id, absl::StrCat("was not heard of for ",
-                                       cluster_.lease_ms(), " ms"));
-  }
+  OnMemberGone(
+      member.kind, member.id,
+      absl::StrCat("was not heard of for ", cluster_.lease_ms(), " ms"));
 }
 
 bool Coordinator::needs_workers() const {

@@ -161,6 +161,8 @@ class Coordinator {
   void OnAssigned(int64_t map_version, size_t server,
                   const absl::Status& status)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnMemberGone(v1::MemberKind kind, int32_t id, absl::string_view how)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LoseServer(int32_t id, absl::string_view how)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LoseWorker(int32_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

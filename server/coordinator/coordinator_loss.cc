@@ -18,10 +18,16 @@ void Coordinator::NoteDeath(v1::MemberKind kind, int32_t id,
   MutexLock lock(&mu_);
   membership_.EndLease(kind, id, clock_.NowMs());
   ++change_count_;
-  if (ended()) {
-    return;
+  if (!ended()) {
+    OnMemberGone(kind, id, how);
   }
-  if (kind == v1::MEMBER_KIND_SERVER && shard_map_.version() > 0) {
+}
+
+// Told once: with what comes of it, if anything does.
+void Coordinator::OnMemberGone(v1::MemberKind kind, int32_t id,
+                               absl::string_view how) {
+  if (kind == v1::MEMBER_KIND_SERVER && shard_map_.version() > 0 &&
+      state_ != v1::JOB_STATE_JOINING) {
     LoseServer(id, how);
   } else {
     Log(absl::StrCat(MemberName(kind, id), " ", how));

@@ -1,5 +1,9 @@
 // Members that are lost while the job runs, and what comes after.
 
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "server/coordinator/coordinator_fixture.h"
@@ -25,6 +29,12 @@ class CoordinatorLossTest : public CoordinatorFixture {
     Run();
     EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_JOINING);
     ASSERT_TRUE(JoinServer(1, incarnation).ok());
+  }
+  int LinesWith(absl::string_view part) const {
+    return static_cast<int>(
+        std::count_if(log_.begin(), log_.end(), [&](const std::string& line) {
+          return absl::StrContains(line, part);
+        }));
   }
   void ReportSteps(int32_t worker, int64_t step, int64_t map_version) {
     v1::ReportProgressRequest report = Report(worker);
@@ -68,6 +78,7 @@ TEST_F(CoordinatorLossTest, ASilentServerIsWaitedFor) {
   AdvanceMs(5000);
   EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_JOINING);
   EXPECT_THAT(Message(), HasSubstr("waits for server 1"));
+  EXPECT_EQ(LinesWith("server 1 was not heard of"), 1);
   // It was only slow: the same life comes back, and goes back too.
   ASSERT_TRUE(JoinServer(1, 101).ok());
   EXPECT_EQ(servers_[1].assigns.request(0).checkpoint(), "");
@@ -91,8 +102,14 @@ TEST_F(CoordinatorLossTest, WorkOfBeforeDoesNotCount) {
   ReportSteps(0, 60, 1);
   ReplaceServer(777);
   AnswerAssigns();
-  ReportSteps(0, 61, 1);
+  v1::ReportProgressRequest late = Report(0);
+  late.set_step(61);
+  late.set_shard_map_version(1);
+  late.mutable_totals()->set_samples(488);
+  ASSERT_TRUE(coordinator_->ReportProgress(late).ok());
   EXPECT_EQ(coordinator_->GetJobStatus().members(2).step(), 0);
+  EXPECT_EQ(coordinator_->GetJobStatus().members(2).totals().samples(), 488)
+      << "it was computed, if in vain";
   ReportSteps(0, 3, 2);
   EXPECT_EQ(coordinator_->GetJobStatus().members(2).step(), 3);
 }
@@ -110,6 +127,24 @@ TEST_F(CoordinatorLossTest, AnotherLifeOfAWorkerTakesTheJobBack) {
   AnswerAssigns();
   EXPECT_EQ(coordinator_->GetShardMap()->start_step(), 0);
   EXPECT_EQ(coordinator_->GetShardMap()->shard_map().version(), 2);
+}
+
+TEST_F(CoordinatorLossTest, WhatAWorkersLivesDidIsAddedUp) {
+  StartRunning();
+  v1::ReportProgressRequest report = Report(1);
+  report.mutable_totals()->set_samples(60);
+  ASSERT_TRUE(coordinator_->ReportProgress(report).ok());
+  coordinator_->NoteDeath(v1::MEMBER_KIND_WORKER, 1, "was ended by signal 9");
+  v1::RegisterWorkerRequest request = WorkerRequest(1);
+  request.set_incarnation(555);
+  ASSERT_TRUE(coordinator_->RegisterWorker(request).ok());
+  Run();
+  AnswerAssigns();
+  report.set_incarnation(555);
+  report.set_shard_map_version(2);
+  report.mutable_totals()->set_samples(7);
+  ASSERT_TRUE(coordinator_->ReportProgress(report).ok());
+  EXPECT_EQ(coordinator_->GetJobStatus().members(3).totals().samples(), 67);
 }
 
 TEST_F(CoordinatorLossTest, TheSameLifeOfAWorkerChangesNothing) {

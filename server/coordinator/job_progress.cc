@@ -14,27 +14,46 @@ void KeepNewest(std::deque<T>* items) {
   }
 }
 
+v1::WorkerTotals Sum(const v1::WorkerTotals& a, const v1::WorkerTotals& b) {
+  v1::WorkerTotals sum;
+  sum.set_samples(a.samples() + b.samples());
+  sum.set_compute_us(a.compute_us() + b.compute_us());
+  sum.set_pull_wait_us(a.pull_wait_us() + b.pull_wait_us());
+  sum.set_push_wait_us(a.push_wait_us() + b.push_wait_us());
+  sum.set_bytes_pushed(a.bytes_pushed() + b.bytes_pushed());
+  sum.set_bytes_pulled(a.bytes_pulled() + b.bytes_pulled());
+  sum.set_bytes_shared(a.bytes_shared() + b.bytes_shared());
+  return sum;
+}
+
 }  // namespace
 
 JobProgress::JobProgress(int32_t workers, int64_t start_step)
-    : workers_(workers), closed_step_(start_step - 1) {
+    : workers_(workers), lives_(workers), closed_step_(start_step - 1) {
   SELARI_CHECK(workers >= 1);
   for (WorkerProgress& worker : workers_) {
     worker.step = start_step;
   }
 }
 
-void JobProgress::OnWorkerJoined(int32_t worker) {
-  workers_[worker].totals.Clear();
+void JobProgress::OnWorkerJoined(int32_t worker, uint64_t incarnation) {
   workers_[worker].finished = false;
+  if (lives_[worker].incarnation != incarnation) {
+    lives_[worker] = {incarnation, workers_[worker].totals};
+  }
+}
+
+void JobProgress::ReportTotals(const v1::ReportProgressRequest& report) {
+  SELARI_CHECK(report.worker_id() >= 0 &&
+               report.worker_id() < static_cast<int32_t>(workers_.size()));
+  workers_[report.worker_id()].totals =
+      Sum(lives_[report.worker_id()].before, report.totals());
 }
 
 void JobProgress::Report(const v1::ReportProgressRequest& report) {
-  SELARI_CHECK(report.worker_id() >= 0 &&
-               report.worker_id() < static_cast<int32_t>(workers_.size()));
+  ReportTotals(report);
   WorkerProgress& worker = workers_[report.worker_id()];
   worker.step = std::max(worker.step, report.step());
-  worker.totals = report.totals();
   worker.finished = worker.finished || report.finished();
   for (const v1::StepSums& sums : report.steps()) {
     AddWindow(report.worker_id(), sums);

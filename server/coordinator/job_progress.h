@@ -29,17 +29,20 @@ class JobProgress {
 
   struct WorkerProgress {
     int64_t step = 0;
+    // Of all its lives.
     v1::WorkerTotals totals;
     bool finished = false;
   };
 
   JobProgress(int32_t workers, int64_t start_step);
 
-  // A worker (again) begins at `step`.
-  void OnWorkerJoined(int32_t worker);
+  // A worker begins, or, if its incarnation is the same, is back.
+  void OnWorkerJoined(int32_t worker, uint64_t incarnation);
   // Takes a report. Repeating it changes nothing. REQUIRES: worker_id is in
   // range.
   void Report(const v1::ReportProgressRequest& report);
+  // Takes only what it says of the totals. REQUIRES: as Report.
+  void ReportTotals(const v1::ReportProgressRequest& report);
 
   // The job goes back to the weights of `step`: what was done past it does not
   // count.
@@ -71,6 +74,12 @@ class JobProgress {
     int64_t samples = 0;
   };
 
+  // What a worker did before its incarnation, which counts from 0.
+  struct Life {
+    uint64_t incarnation = 0;
+    v1::WorkerTotals before;
+  };
+
   void AddWindow(int32_t worker, const v1::StepSums& sums);
   void AddEvaluation(const v1::Evaluation& evaluation);
   void CloseWindows();
@@ -80,6 +89,7 @@ class JobProgress {
   void CutOff();
 
   std::vector<WorkerProgress> workers_;
+  std::vector<Life> lives_;
   // Set by EndAt.
   std::optional<int64_t> end_step_;
   bool all_workers_alike_ = false;

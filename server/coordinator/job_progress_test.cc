@@ -93,8 +93,29 @@ TEST(JobProgressTest, FinishedWhenAllAre) {
   report.set_worker_id(1);
   progress.Report(report);
   EXPECT_TRUE(progress.all_finished());
-  progress.OnWorkerJoined(1);
+  progress.OnWorkerJoined(1, 78);
   EXPECT_FALSE(progress.all_finished());
+}
+
+TEST(JobProgressTest, TotalsAreOfAllLivesOfAWorker) {
+  JobProgress progress(2, 0);
+  v1::ReportProgressRequest report = Report(1, 9);
+  const auto report_samples = [&](int64_t samples) {
+    report.mutable_totals()->set_samples(samples);
+    report.mutable_totals()->set_bytes_pulled(2 * samples);
+    progress.Report(report);
+    return progress.worker(1).totals.samples();
+  };
+  progress.OnWorkerJoined(1, 77);
+  EXPECT_EQ(report_samples(100), 100);
+  progress.OnWorkerJoined(1, 77);
+  EXPECT_EQ(report_samples(110), 110) << "the same life goes on";
+  progress.OnWorkerJoined(1, 78);
+  EXPECT_EQ(progress.worker(1).totals.samples(), 110);
+  EXPECT_EQ(report_samples(5), 115);
+  progress.OnWorkerJoined(1, 79);
+  EXPECT_EQ(report_samples(1), 116);
+  EXPECT_EQ(progress.worker(1).totals.bytes_pulled(), 232);
 }
 
 TEST(JobProgressTest, KeepsTheNewestOnly) {

@@ -2,6 +2,7 @@
 bits of a run that nobody disturbed.
 """
 
+import json
 import os
 import random
 import signal
@@ -20,6 +21,10 @@ def member_of(pid):
     with open(f"/proc/{pid}/cmdline", encoding="utf8") as file:
         words = file.read().split("\0")
     return words[1], int(words[words.index("--id") + 1])
+
+
+def samples_of(summary):
+    return sum(worker["samples"] for worker in summary["workers"])
 
 
 class KillTest(unittest.TestCase):
@@ -85,6 +90,31 @@ class KillTest(unittest.TestCase):
                              "cluster { shard_count: 4 }\n"
                              "compression { codec { top_k { fraction: 0.05 } } "
                              "share_count: 3 reset_every_steps: 25 }\n")
+
+    def test_what_was_done_before_a_loss_counts_as_its_seconds_do(self):
+        job = self.job(harness.MLP, harness.SGD, TRAINING)
+        undisturbed = harness.train(job, self.folder / "central",
+                                    "--centralised").summary
+        process = harness.start("train", job, "--output", self.folder / "out",
+                                "--json", "--servers", 1, "--workers", 2)
+        checkpoints = 0
+        summary = {}
+        for line in process.stdout:
+            event = json.loads(line)
+            if event["event"] == "checkpoint":
+                checkpoints += 1
+                if checkpoints == 20:
+                    servers = [pid for pid in harness.children_of(process.pid)
+                               if member_of(pid)[0] == "server"]
+                    os.kill(servers[0], signal.SIGKILL)
+            if event["event"] == "summary":
+                summary = event
+        result = harness.finish(process)
+        self.assertEqual(result.code, 0, str(result))
+        samples = samples_of(summary)
+        self.assertGreaterEqual(samples, samples_of(undisturbed), summary)
+        self.assertGreater(summary["samples_per_second"],
+                           0.9 * samples / summary["seconds"], summary)
 
     def test_async_goes_on_too(self):
         job = self.job(harness.MLP, harness.SGD,
