@@ -78,6 +78,8 @@ class Builder {
       }
       return ExitNow{kExitOk, out.str() + err.str()};
     }
+    train_.job.program = argv[0];
+    coordinator_.job.program = argv[0];
     return result_();
   }
 

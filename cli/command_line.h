@@ -24,6 +24,8 @@ struct JobOptions {
   int64_t steps = -1;    // -1: as the job file says
   std::string output;    // folder; empty: a new one below selari-output
   bool resume = false;   // go on from the newest checkpoint in output
+  // What the user called: a path, or a name that the shell finds.
+  std::string program = "selari";
 };
 
 struct TrainCommand {

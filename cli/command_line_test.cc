@@ -30,6 +30,12 @@ TEST(CommandLineTest, TrainTakesTheClustersShape) {
   EXPECT_FALSE(train->job.centralised);
 }
 
+TEST(CommandLineTest, TheProgramIsNamedAsItWasCalled) {
+  const char* const arguments[] = {"bin/selari", "coordinator", "job"};
+  const Command command = ParseCommandLine(3, arguments);
+  EXPECT_EQ(std::get<CoordinatorCommand>(command).job.program, "bin/selari");
+}
+
 TEST(CommandLineTest, SetDoesNotSwallowTheJobFile) {
   const Command command =
       Parse({"train", "--set", "seed=4", "job.textproto", "--centralised"});

@@ -21,8 +21,8 @@ std::string Quoted(absl::string_view text) {
 
 std::string ResumeCommand(absl::string_view command, const JobOptions& job,
                           absl::string_view output_dir) {
-  std::string text =
-      absl::StrCat("selari ", command, " ", Quoted(job.job_file));
+  std::string text = absl::StrCat(Quoted(job.program), " ", command, " ",
+                                  Quoted(job.job_file));
   for (const std::string& assignment : job.assignments) {
     absl::StrAppend(&text, " --set ", Quoted(assignment));
   }

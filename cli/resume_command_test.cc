@@ -23,8 +23,9 @@ TEST(ResumeCommandTest, LeavesOutWhatTheJobFileSays) {
   JobOptions job;
   job.job_file = "a.textproto";
   job.centralised = true;
+  job.program = "./selari";
   EXPECT_EQ(ResumeCommand("train", job, "out"),
-            "selari train a.textproto --centralised --output out --resume");
+            "./selari train a.textproto --centralised --output out --resume");
 }
 
 }  // namespace

@@ -109,10 +109,16 @@ absl::Status Print(const StatusCommand& command, const v1::JobStatus& status,
   return absl::OkStatus();
 }
 
+// The coordinator within `selari train` listens where only its members know.
 absl::Status FromCoordinator(const StatusCommand& command,
                              const absl::Status& status) {
-  return Annotate(status,
-                  absl::StrCat("the coordinator at ", command.coordinator));
+  const absl::Status annotated = Annotate(
+      status, absl::StrCat("the coordinator at ", command.coordinator));
+  return absl::IsUnavailable(status)
+             ? absl::UnavailableError(absl::StrCat(
+                   annotated.message(),
+                   "; to see a run of `train`, give its folder: --output DIR"))
+             : annotated;
 }
 
 absl::Status Ask(const StatusCommand& command) {

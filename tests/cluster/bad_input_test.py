@@ -317,14 +317,16 @@ class BadInputTest(unittest.TestCase):
 
     def test_who_asks_a_coordinator_that_is_not_there(self):
         address = f"127.0.0.1:{harness.free_port()}"
-        for command in [["status"], ["checkpoint", "save"]]:
+        for command, advice in [
+                (["status"], "; to see a run of `train`, give its folder:"
+                 " --output DIR"), (["checkpoint", "save"], "")]:
             result = harness.run(*command, "--coordinator", address)
             self.assertEqual(result.code, 3, str(result))
             self.assertEqual(
                 result.stderr,
                 f"selari: error: the coordinator at {address}: no connection:"
                 " Connection refused; check the address, and that it was"
-                " started\n")
+                f" started{advice}\n")
 
     # The disk.
 

@@ -78,7 +78,7 @@ class SignalsTest(unittest.TestCase):
         summary = self.stop_in_training(signal.SIGINT, *shape)
         self.assertLess(summary["steps"], 3000)
         command = shlex.split(summary["resume_command"])
-        self.assertEqual(command[0], "selari")
+        self.assertEqual(command[0], harness.BINARY)
         result = harness.run(*command[1:])
         self.assertEqual(result.code, 0, str(result))
         harness.train(self.job, self.folder / "whole", "--centralised",

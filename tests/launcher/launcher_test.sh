@@ -126,6 +126,15 @@ test_keeps_the_current_folder() {
   check "runs where the user stands" contains "at $sandbox/some where"
 }
 
+test_the_program_knows_how_it_was_called() {
+  new_project name
+  output=$("$project/selari" x 2>&1)
+  # A script would not be told, so a program takes the fake's place.
+  cp /bin/bash "$project/out/cli/selari"
+  output=$(cd "$project" && ./selari -c 'echo "called $0"' 2>&1)
+  check "by its path from here" contains "called ./selari"
+}
+
 test_works_through_a_symbolic_link_and_a_path_with_blanks() {
   new_project blanks "my project"
   ln -s "$project/selari" "$sandbox/link"
