@@ -16,6 +16,10 @@ Json Number(double value) {
   return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
+Json Accuracy(const v1::Evaluation& e) {
+  return e.has_accuracy() ? Number(e.accuracy()) : Json(nullptr);
+}
+
 // Negative numbers stand for what is not known.
 Json Known(double value) { return value < 0 ? Json(nullptr) : Number(value); }
 
@@ -44,7 +48,8 @@ class JsonView : public TrainView {
            {"total_steps", p.total_steps},
            {"samples_per_second", Known(p.samples_per_second)},
            {"loss", Number(p.loss)},
-           {"accuracy", Number(p.accuracy)},
+           {"accuracy",
+            p.accuracy.has_value() ? Number(*p.accuracy) : Json(nullptr)},
            {"seconds_left", Known(p.seconds_left)},
            {"bytes_pushed", p.bytes_pushed},
            {"bytes_pulled", p.bytes_pulled}});
@@ -53,7 +58,7 @@ class JsonView : public TrainView {
     Print({{"event", "evaluation"},
            {"step", e.step()},
            {"test_loss", Number(e.loss())},
-           {"test_accuracy", Number(e.accuracy())},
+           {"test_accuracy", Accuracy(e)},
            {"test_auc", Number(e.auc())},
            {"samples", e.samples()}});
   }
@@ -77,7 +82,7 @@ class JsonView : public TrainView {
     Print({{"event", "summary"},
            {"state", StateName(s.state)},
            {"message", s.message},
-           {"test_accuracy", s.has_test ? Number(s.test.accuracy()) : none},
+           {"test_accuracy", s.has_test ? Accuracy(s.test) : none},
            {"test_loss", s.has_test ? Number(s.test.loss()) : none},
            {"test_auc",
             s.has_test && s.test.auc() > 0 ? Number(s.test.auc()) : none},

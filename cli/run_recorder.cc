@@ -42,8 +42,10 @@ class FileRecorder : public RunRecorder {
 
   void OnStep(const TrainProgress& p) override {
     std::optional<double> rate;
-    std::vector<Scalar> scalars = {{"train/loss", p.loss},
-                                   {"train/accuracy", p.accuracy}};
+    std::vector<Scalar> scalars = {{"train/loss", p.loss}};
+    if (p.accuracy.has_value()) {
+      scalars.push_back({"train/accuracy", *p.accuracy});
+    }
     if (p.samples_per_second >= 0) {
       rate = p.samples_per_second;
       scalars.push_back({"train/samples_per_second", p.samples_per_second});
@@ -58,16 +60,19 @@ class FileRecorder : public RunRecorder {
     if (e.step() == evaluated_step_) {
       return;
     }
+    std::optional<double> accuracy;
     std::optional<double> auc;
-    std::vector<Scalar> scalars = {{"test/loss", e.loss()},
-                                   {"test/accuracy", e.accuracy()}};
+    std::vector<Scalar> scalars = {{"test/loss", e.loss()}};
+    if (e.has_accuracy()) {
+      accuracy = e.accuracy();
+      scalars.push_back({"test/accuracy", e.accuracy()});
+    }
     if (e.auc() > 0) {
       auc = e.auc();
       scalars.push_back({"test/auc", e.auc()});
     }
     Write(e.step(),
-          {{std::nullopt, std::nullopt, std::nullopt, e.loss(), e.accuracy(),
-            auc}},
+          {{std::nullopt, std::nullopt, std::nullopt, e.loss(), accuracy, auc}},
           scalars);
   }
 

@@ -1,5 +1,8 @@
 #include "cli/run_recorder.h"
 
+#include <cstdlib>
+#include <optional>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/posix_file_env.h"
@@ -22,6 +25,24 @@ v1::Evaluation Evaluated(int64_t step) {
   evaluation.set_loss(2);
   evaluation.set_accuracy(0.75);
   return evaluation;
+}
+
+TEST(RunRecorderTest, WhatARegressionDoesNotHaveIsEmpty) {
+  PosixFileEnv env;
+  const std::string dir = absl::StrCat(std::getenv("TEST_TMPDIR"), "/regress");
+  ASSERT_TRUE(env.CreateDirs(dir).ok());
+  auto recorder = RunRecorder::Create(env, dir, 0);
+  ASSERT_TRUE(recorder.ok()) << recorder.status();
+  TrainProgress progress = At(300);
+  progress.accuracy = std::nullopt;
+  (*recorder)->OnStep(progress);
+  v1::Evaluation evaluation = Evaluated(300);
+  evaluation.clear_accuracy();
+  (*recorder)->OnEvaluation(evaluation);
+  ASSERT_TRUE((*recorder)->Close().ok());
+  EXPECT_EQ(*ReadFile(env, absl::StrCat(dir, "/metrics.csv"), 1 << 20),
+            "step,loss,accuracy,samples_per_second,test_loss,test_accuracy,"
+            "test_auc\n300,0.5,,,,,\n300,,,,2,,\n");
 }
 
 TEST(RunRecorderTest, ARunThatGoesOnKeepsTheRowsOfItsFirstStep) {

@@ -1,5 +1,6 @@
 #include "cli/run_watcher.h"
 
+#include <optional>
 #include <utility>
 
 namespace selari {
@@ -69,7 +70,9 @@ TrainProgress RunWatcher::Progress(const v1::JobStatus& status) const {
   if (status.metrics_size() > 0) {
     const v1::StepMetrics& newest = status.metrics(status.metrics_size() - 1);
     progress.loss = newest.loss();
-    progress.accuracy = newest.accuracy();
+    if (newest.has_accuracy()) {
+      progress.accuracy = newest.accuracy();
+    }
   }
   return progress;
 }
@@ -91,7 +94,9 @@ void RunWatcher::ShowSteps(const v1::JobStatus& status,
     TrainProgress at = progress;
     at.step = metric.step() + 1;
     at.loss = metric.loss();
-    at.accuracy = metric.accuracy();
+    at.accuracy = metric.has_accuracy()
+                      ? std::optional<double>(metric.accuracy())
+                      : std::nullopt;
     at.samples_per_second = samples > 0 && seconds > 0 ? samples / seconds : -1;
     options_.view->OnStep(at);
     if (options_.on_step) {

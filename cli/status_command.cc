@@ -65,14 +65,19 @@ std::string StatusText(const v1::JobStatus& status, absl::string_view age) {
   }
   if (status.metrics_size() > 0) {
     const v1::StepMetrics& m = status.metrics(status.metrics_size() - 1);
-    absl::StrAppendFormat(&text, "step %d  loss %.4f  accuracy %.4f\n",
-                          m.step() + 1, m.loss(), m.accuracy());
+    absl::StrAppendFormat(&text, "step %d  loss %.4f", m.step() + 1, m.loss());
+    if (m.has_accuracy()) {
+      absl::StrAppendFormat(&text, "  accuracy %.4f", m.accuracy());
+    }
+    text += "\n";
   }
   if (status.evaluations_size() > 0) {
     const v1::Evaluation& e = status.evaluations(status.evaluations_size() - 1);
-    absl::StrAppendFormat(&text,
-                          "step %d  test loss %.4f  test accuracy %.4f\n",
-                          e.step(), e.loss(), e.accuracy());
+    absl::StrAppendFormat(&text, "step %d  test loss %.4f", e.step(), e.loss());
+    if (e.has_accuracy()) {
+      absl::StrAppendFormat(&text, "  test accuracy %.4f", e.accuracy());
+    }
+    text += "\n";
   }
   for (const v1::MemberStatus& member : status.members()) {
     text += MemberText(member);

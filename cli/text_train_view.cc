@@ -22,8 +22,10 @@ std::string ProgressText(const TrainProgress& p) {
     absl::StrAppend(&text, "  ", HumanCount(p.samples_per_second),
                     " samples/s");
   }
-  absl::StrAppendFormat(&text, "  loss %.4f  accuracy %.4f", p.loss,
-                        p.accuracy);
+  absl::StrAppendFormat(&text, "  loss %.4f", p.loss);
+  if (p.accuracy.has_value()) {
+    absl::StrAppendFormat(&text, "  accuracy %.4f", *p.accuracy);
+  }
   if (p.seconds_left >= 0) {
     absl::StrAppend(&text, "  ", HumanSeconds(p.seconds_left), " left");
   }
@@ -34,8 +36,10 @@ std::string ProgressText(const TrainProgress& p) {
 
 std::string EvaluationText(const v1::Evaluation& e) {
   std::string text =
-      absl::StrFormat("step %d  test loss %.4f  test accuracy %.4f", e.step(),
-                      e.loss(), e.accuracy());
+      absl::StrFormat("step %d  test loss %.4f", e.step(), e.loss());
+  if (e.has_accuracy()) {
+    absl::StrAppendFormat(&text, "  test accuracy %.4f", e.accuracy());
+  }
   if (e.auc() > 0) {
     absl::StrAppendFormat(&text, "  test AUC %.4f", e.auc());
   }
@@ -86,8 +90,11 @@ std::string SummaryText(const TrainSummary& s) {
   }
   if (s.has_test) {
     add("test",
-        absl::StrFormat("accuracy %.4f, loss %.4f, %d samples",
-                        s.test.accuracy(), s.test.loss(), s.test.samples()));
+        absl::StrCat(s.test.has_accuracy()
+                         ? absl::StrFormat("accuracy %.4f, ", s.test.accuracy())
+                         : "",
+                     absl::StrFormat("loss %.4f, %d samples", s.test.loss(),
+                                     s.test.samples())));
     if (s.test.auc() > 0) {
       add("", absl::StrFormat("AUC %.4f", s.test.auc()));
     }

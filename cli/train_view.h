@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,7 @@ struct TrainProgress {
   int64_t total_steps = 0;         // 0: not known
   double samples_per_second = -1;  // negative: not known
   double loss = 0;                 // mean over the newest logged steps
-  double accuracy = 0;             // share in [0, 1]
+  std::optional<double> accuracy;  // share in [0, 1]; none for regression
   double seconds_left = -1;        // negative: not known
   int64_t bytes_pushed = 0;
   int64_t bytes_pulled = 0;

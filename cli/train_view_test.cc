@@ -68,6 +68,19 @@ TEST(PlainViewTest, EveryNumberHasAUnit) {
             "12 s left  pushed 4.0 kB  pulled 5.0 MB\n");
 }
 
+TEST(PlainViewTest, ARegressionHasNoAccuracy) {
+  const std::string text = Printed(MakePlainView, [](TrainView* view) {
+    TrainProgress progress = Progress();
+    progress.accuracy = std::nullopt;
+    view->OnStep(progress);
+    TrainSummary summary = Summary();
+    summary.test.clear_accuracy();
+    view->OnEvaluation(summary.test);
+    view->OnSummary(summary);
+  });
+  EXPECT_EQ(text.find("accuracy"), std::string::npos) << text;
+}
+
 TEST(PlainViewTest, TheSummarySaysWhereTheTimeWentAndTheCheckpointIs) {
   const std::string text = Printed(
       MakePlainView, [](TrainView* view) { view->OnSummary(Summary()); });

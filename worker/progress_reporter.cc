@@ -20,7 +20,9 @@ v1::Evaluation ToProto(int64_t step, const EvaluationResult& result) {
   v1::Evaluation evaluation;
   evaluation.set_step(step);
   evaluation.set_loss(result.loss);
-  evaluation.set_accuracy(result.accuracy.value_or(0.0));
+  if (result.accuracy.has_value()) {
+    evaluation.set_accuracy(*result.accuracy);
+  }
   evaluation.set_auc(result.auc.value_or(0.0));
   evaluation.set_samples(result.sample_count);
   return evaluation;

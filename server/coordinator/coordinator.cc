@@ -68,7 +68,9 @@ Coordinator::Coordinator(Options options, Environment environment)
       make_control_(std::move(environment.make_control)),
       log_(std::move(environment.log)),
       membership_(MembershipOptions(cluster_, clock_.NowMs())),
-      progress_(cluster_.workers(), options_.resume.step),
+      progress_(cluster_.workers(), options_.resume.step,
+                /*counts_correct=*/options_.job.job().model().loss() !=
+                    v1::LOSS_MEAN_SQUARED_ERROR),
       newest_(options_.resume),
       base_(options_.resume),
       orchestrator_(options_.job,

@@ -28,8 +28,12 @@ v1::WorkerTotals Sum(const v1::WorkerTotals& a, const v1::WorkerTotals& b) {
 
 }  // namespace
 
-JobProgress::JobProgress(int32_t workers, int64_t start_step)
-    : workers_(workers), lives_(workers), closed_step_(start_step - 1) {
+JobProgress::JobProgress(int32_t workers, int64_t start_step,
+                         bool counts_correct)
+    : counts_correct_(counts_correct),
+      workers_(workers),
+      lives_(workers),
+      closed_step_(start_step - 1) {
   SELARI_CHECK(workers >= 1);
   for (WorkerProgress& worker : workers_) {
     worker.step = start_step;
@@ -170,7 +174,9 @@ void JobProgress::CloseFirstWindow() {
   if (total.samples > 0) {
     const double samples = static_cast<double>(total.samples);
     metrics.set_loss(total.loss / samples);
-    metrics.set_accuracy(static_cast<double>(total.correct) / samples);
+    if (counts_correct_) {
+      metrics.set_accuracy(static_cast<double>(total.correct) / samples);
+    }
   }
   metrics_.push_back(metrics);
   KeepNewest(&metrics_);

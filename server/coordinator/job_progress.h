@@ -34,7 +34,8 @@ class JobProgress {
     bool finished = false;
   };
 
-  JobProgress(int32_t workers, int64_t start_step);
+  // `counts_correct`: the job has right and wrong answers, so an accuracy.
+  JobProgress(int32_t workers, int64_t start_step, bool counts_correct = true);
 
   // A worker begins, or, if its incarnation is the same, is back.
   void OnWorkerJoined(int32_t worker, uint64_t incarnation);
@@ -88,6 +89,7 @@ class JobProgress {
   // Forgets what is past the end.
   void CutOff();
 
+  const bool counts_correct_;
   std::vector<WorkerProgress> workers_;
   std::vector<Life> lives_;
   // Set by EndAt.

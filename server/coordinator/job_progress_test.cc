@@ -43,6 +43,13 @@ TEST(JobProgressTest, WindowAppearsWhenAllWorkersReportedIt) {
   EXPECT_EQ(status.metrics(0).samples(), 20);
 }
 
+TEST(JobProgressTest, ARegressionHasNoAccuracy) {
+  JobProgress progress(1, 0, /*counts_correct=*/false);
+  progress.Report(Window(0, 9, 30, 0, 10));
+  ASSERT_EQ(Describe(progress).metrics_size(), 1);
+  EXPECT_FALSE(Describe(progress).metrics(0).has_accuracy());
+}
+
 TEST(JobProgressTest, WorkerWithoutSamplesIsNotWaitedFor) {
   JobProgress progress(2, 0);
   progress.Report(Report(1, 100));
