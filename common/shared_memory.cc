@@ -1,10 +1,14 @@
 #include "common/shared_memory.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <random>
@@ -19,6 +23,14 @@ namespace {
 
 constexpr int64_t kPageBytes = 4096;
 constexpr size_t kCookieBytes = 16;
+constexpr char kWord[] = "selari shared memory 1\n";  // then the cookie
+constexpr size_t kWordBytes = sizeof(kWord) - 1;
+
+std::atomic<int64_t> borrowed_bytes{0};
+
+int64_t WholePages(int64_t bytes) {
+  return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+}
 
 absl::Status Unavailable(absl::string_view what) {
   return absl::UnavailableError(
@@ -83,7 +95,7 @@ absl::StatusOr<std::shared_ptr<SharedMemory>> SharedMemory::Lend(
   SELARI_CHECK(bytes > kHeaderBytes && bytes <= kBytesMax);
   SharedMemoryOffer offer;
   offer.process_id = static_cast<int32_t>(getpid());
-  offer.bytes = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  offer.bytes = WholePages(bytes);
   offer.cookie = NewCookie();
   ScopedFile file(memfd_create("selari", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (file.get() < 0) {
@@ -97,15 +109,21 @@ absl::StatusOr<std::shared_ptr<SharedMemory>> SharedMemory::Lend(
         absl::StrCat("cannot set aside ", offer.bytes, " bytes"));
   }
   SELARI_ASSIGN_OR_RETURN(char* const data, Map(file.get(), offer.bytes));
-  std::memcpy(data, offer.cookie.data(), kCookieBytes);
+  std::memcpy(data, kWord, kWordBytes);
+  std::memcpy(data + kWordBytes, offer.cookie.data(), kCookieBytes);
   offer.descriptor = file.get();
   return std::shared_ptr<SharedMemory>(
       new SharedMemory(std::move(offer), file.Take(), data));
 }
 
 absl::StatusOr<std::shared_ptr<SharedMemory>> SharedMemory::Borrow(
-    const SharedMemoryOffer& offer) {
+    const SharedMemoryOffer& offer, int64_t bytes_max) {
   SELARI_RETURN_IF_ERROR(CheckOffer(offer));
+  if (offer.bytes > bytes_max) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("shared memory of ", offer.bytes,
+                     " bytes is offered, at most ", bytes_max, " is taken"));
+  }
   const std::string path =
       absl::StrCat("/proc/", offer.process_id, "/fd/", offer.descriptor);
   struct stat info;
@@ -130,24 +148,50 @@ absl::StatusOr<std::shared_ptr<SharedMemory>> SharedMemory::Borrow(
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) {
     return wrong("is not sealed against shrinking");
   }
+  // Huge pages may be promised and not there when they are touched.
+  struct statfs system;
+  if (fstatfs(file.get(), &system) != 0 || system.f_type != TMPFS_MAGIC) {
+    return wrong("is no plain memory");
+  }
   if (fstat(file.get(), &info) != 0 || info.st_size != offer.bytes) {
     return wrong(absl::StrCat("has ", info.st_size, " bytes, not the ",
                               offer.bytes, " offered"));
   }
-  char cookie[kCookieBytes];
-  if (pread(file.get(), cookie, kCookieBytes, 0) !=
-          static_cast<ssize_t>(kCookieBytes) ||
-      std::memcmp(cookie, offer.cookie.data(), kCookieBytes) != 0) {
+  char head[kWordBytes + kCookieBytes];
+  if (pread(file.get(), head, sizeof(head), 0) !=
+          static_cast<ssize_t>(sizeof(head)) ||
+      std::memcmp(head, kWord, kWordBytes) != 0 ||
+      std::memcmp(head + kWordBytes, offer.cookie.data(), kCookieBytes) != 0) {
     return wrong("is another process's");
   }
-  SELARI_ASSIGN_OR_RETURN(char* const data, Map(file.get(), offer.bytes));
-  return std::shared_ptr<SharedMemory>(new SharedMemory(offer, -1, data));
+  if (borrowed_bytes.fetch_add(offer.bytes) > kBorrowedBytesMax - offer.bytes) {
+    borrowed_bytes -= offer.bytes;
+    return absl::UnavailableError(absl::StrCat("shared memory: over ",
+                                               kBorrowedBytesMax,
+                                               " bytes are borrowed already"));
+  }
+  const absl::StatusOr<char*> data = Map(file.get(), offer.bytes);
+  if (!data.ok()) {
+    borrowed_bytes -= offer.bytes;
+    return data.status();
+  }
+  return std::shared_ptr<SharedMemory>(new SharedMemory(offer, -1, *data));
+}
+
+int64_t SharedMemory::BytesForModel(int64_t floats) {
+  constexpr int64_t kModels = 16;
+  constexpr int64_t kRest = int64_t{64} << 20;
+  const int64_t model_bytes =
+      std::min<int64_t>(floats, kBytesMax / 64) * int64_t{sizeof(float)};
+  return std::min(WholePages(model_bytes * kModels + kRest), kBytesMax);
 }
 
 SharedMemory::~SharedMemory() {
   munmap(data_, static_cast<size_t>(offer_.bytes));
   if (file_ >= 0) {
     close(file_);
+  } else {
+    borrowed_bytes -= offer_.bytes;
   }
 }
 

@@ -9,8 +9,8 @@
 // Both can write all of it: whoever lends it trusts the borrower with these
 // bytes, and with nothing else. The borrower trusts nothing that it finds there
 // and cannot be made to map anything else: what an offer names must be sealed
-// against shrinking, which only memfd_create(2) gives, and begin with the
-// offer's cookie.
+// against shrinking and live in tmpfs, which is what memfd_create(2) gives, and
+// begin with a word of ours and the offer's cookie.
 //
 // Thread safety: all methods from any thread.
 
@@ -36,7 +36,7 @@ struct SharedMemoryOffer {
 
 class SharedMemory {
  public:
-  // The first page holds the cookie.
+  // The first page holds a fixed word and the cookie.
   static constexpr int64_t kHeaderBytes = 4096;
   static constexpr int64_t kBytesMax = int64_t{1} << 44;
 
@@ -44,10 +44,17 @@ class SharedMemory {
   // memory until it is written. UNAVAILABLE where the system has no such
   // memory.
   static absl::StatusOr<std::shared_ptr<SharedMemory>> Lend(int64_t bytes);
-  // Maps what another process lends. UNAVAILABLE when this process cannot reach
-  // it, INVALID_ARGUMENT for an offer that is wrong.
+  // All that one process may have borrowed at a time: a part of its addresses.
+  static constexpr int64_t kBorrowedBytesMax = int64_t{1} << 45;
+  // Maps what another process lends, if it is at most `bytes_max`. UNAVAILABLE
+  // when this process cannot reach it or has borrowed too much,
+  // INVALID_ARGUMENT for an offer that is wrong.
   static absl::StatusOr<std::shared_ptr<SharedMemory>> Borrow(
-      const SharedMemoryOffer& offer);
+      const SharedMemoryOffer& offer, int64_t bytes_max = kBytesMax);
+  // What a worker lends for a model of so many floats: addresses, not memory.
+  // Room for the weights, for gradients of several tree nodes and steps, and
+  // for what broken connections left behind.
+  static int64_t BytesForModel(int64_t floats);
 
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;

@@ -7,6 +7,7 @@
 
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 
@@ -110,16 +111,45 @@ TEST(SharedMemoryTest, RefusesFilesThatCouldShrinkOrAreNoMemory) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
   ASSERT_GE(file, 0);
   ASSERT_EQ(ftruncate(file, kBytes), 0);
-  ASSERT_EQ(pwrite(file, offer.cookie.data(), 16, 0), 16);
+  const std::string head = "selari shared memory 1\n" + offer.cookie;
+  const auto write_head = [&head](int to) {
+    const auto bytes = static_cast<ssize_t>(head.size());
+    return pwrite(to, head.data(), head.size(), 0) == bytes;
+  };
+  ASSERT_TRUE(write_head(file));
   offer.descriptor = file;
   EXPECT_EQ(BorrowCode(offer), absl::StatusCode::kInvalidArgument);
   ASSERT_EQ(unlink(path.c_str()), 0);
   EXPECT_EQ(BorrowCode(offer), absl::StatusCode::kInvalidArgument);
   const int unsealed = memfd_create("test", 0);
   ASSERT_EQ(ftruncate(unsealed, kBytes), 0);
-  ASSERT_EQ(pwrite(unsealed, offer.cookie.data(), 16, 0), 16);
+  ASSERT_TRUE(write_head(unsealed));
   offer.descriptor = unsealed;
   EXPECT_EQ(BorrowCode(offer), absl::StatusCode::kInvalidArgument);
+  ASSERT_EQ(fcntl(unsealed, F_GET_SEALS) & F_SEAL_SHRINK, 0);
+  const int sealed = memfd_create("test", MFD_ALLOW_SEALING);
+  ASSERT_EQ(ftruncate(sealed, kBytes), 0);
+  ASSERT_EQ(fcntl(sealed, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+  offer.descriptor = sealed;
+  const std::string zeros = offer.cookie;
+  offer.cookie.assign(16, '\0');
+  EXPECT_EQ(BorrowCode(offer), absl::StatusCode::kInvalidArgument)
+      << "a cookie of zeros opens any fresh memory";
+  offer.cookie = zeros;
+  ASSERT_TRUE(write_head(sealed));
+  EXPECT_EQ(BorrowCode(offer), absl::StatusCode::kOk) << "the check can pass";
+  close(sealed);
+  // Huge pages take seals too, but may not be there when they are touched.
+  const int huge = memfd_create("test", MFD_ALLOW_SEALING | MFD_HUGETLB);
+  constexpr int64_t kHugeBytes = 4 << 20;
+  if (huge >= 0 && ftruncate(huge, kHugeBytes) == 0) {
+    ASSERT_EQ(fcntl(huge, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    SharedMemoryOffer huge_offer = offer;
+    huge_offer.descriptor = huge;
+    huge_offer.bytes = kHugeBytes;
+    EXPECT_EQ(BorrowCode(huge_offer), absl::StatusCode::kInvalidArgument);
+    close(huge);
+  }
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
   offer.descriptor = pipe_ends[0];
@@ -127,6 +157,32 @@ TEST(SharedMemoryTest, RefusesFilesThatCouldShrinkOrAreNoMemory) {
   for (const int opened : {file, unsealed, pipe_ends[0], pipe_ends[1]}) {
     close(opened);
   }
+}
+
+TEST(SharedMemoryTest, ABorrowerTakesOnlySoMuch) {
+  const auto memory = SharedMemory::Lend(kBytes);
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  EXPECT_EQ(SharedMemory::Borrow((*memory)->offer(), kBytes - 4096)
+                .status()
+                .message(),
+            "shared memory of 1048576 bytes is offered, at most 1044480 is "
+            "taken");
+  // Each is small enough, but all of them are not.
+  const auto large = SharedMemory::Lend(SharedMemory::kBytesMax);
+  ASSERT_TRUE(large.ok()) << large.status();
+  std::vector<std::shared_ptr<SharedMemory>> borrowed;
+  absl::Status end;
+  while (end.ok()) {
+    auto next = SharedMemory::Borrow((*large)->offer());
+    end = next.status();
+    if (next.ok()) {
+      borrowed.push_back(*std::move(next));
+    }
+    ASSERT_LE(borrowed.size(), 2u);
+  }
+  EXPECT_TRUE(absl::IsUnavailable(end)) << end;
+  borrowed.clear();
+  EXPECT_TRUE(SharedMemory::Borrow((*memory)->offer()).ok());
 }
 
 }  // namespace

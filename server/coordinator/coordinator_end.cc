@@ -120,7 +120,15 @@ void Coordinator::StopJob(Done<v1::StopJobResponse> done) {
     case v1::JOB_STATE_FINISHING:
       orchestrator_.SaveAndStop(answer);
       return;
-    default:  // Nothing was trained: the resumed checkpoint, if any, stands.
+    default:
+      if (shard_map_.version() > 0 && newest_.path.empty()) {
+        Fail(absl::UnavailableError(absl::StrCat(
+            "stopped while the coordinator ", DescribeWait(),
+            "; nothing was saved before, see checkpointing.every_steps")));
+        answer(JobFailed());
+        return;
+      }
+      // Nothing new was trained: the newest checkpoint, if any, stands.
       SetState(v1::JOB_STATE_STOPPED);
       EndServers();
       answer(newest_);

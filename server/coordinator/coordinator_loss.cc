@@ -43,7 +43,10 @@ void Coordinator::LoseServer(int32_t id, absl::string_view how) {
 }
 
 void Coordinator::LoseWorker(int32_t id) {
-  if (state_ == v1::JOB_STATE_RUNNING && IsSync(options_.job.job())) {
+  // In STOPPING too: the last checkpoint must not have its mixed gradient.
+  if (IsSync(options_.job.job()) &&
+      (state_ == v1::JOB_STATE_RUNNING || state_ == v1::JOB_STATE_FINISHING ||
+       state_ == v1::JOB_STATE_STOPPING)) {
     GoBack(
         absl::StrCat(MemberName(v1::MEMBER_KIND_WORKER, id), " begins anew"));
     MaybeInitialize();

@@ -74,6 +74,12 @@ void Coordinator::OnAssigned(int64_t map_version, size_t server,
     LoseServer(id, absl::StrCat("cannot be reached (", status.message(), ")"));
     return;
   }
+  if (absl::IsDataLoss(status) && map_version > 1) {
+    Fail(absl::DataLossError(
+        absl::StrCat("server ", server, ": ", status.message(),
+                     "; --resume goes on from the checkpoint before it")));
+    return;
+  }
   if (!status.ok()) {
     Fail(Annotate(status, absl::StrCat("server ", server)));
     return;

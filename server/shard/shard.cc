@@ -60,6 +60,10 @@ void Shard::Handle(SessionId session, ShardRequest request, Replies* replies) {
   if (sessions_.Find(session) == nullptr) {
     return;  // closed while the request was in the queue
   }
+  if (session <= last_stale_session_) {
+    RefuseStale(session, request, replies);
+    return;
+  }
   if (auto* push = std::get_if<ChunkPush>(&request)) {
     HandlePush(session, std::move(*push), replies);
   } else if (const auto* pull = std::get_if<ChunkPull>(&request)) {
@@ -68,6 +72,19 @@ void Shard::Handle(SessionId session, ShardRequest request, Replies* replies) {
     HandleTotals(session, std::move(std::get<ReductionTotals>(request)),
                  replies);
   }
+}
+
+void Shard::RefuseStale(SessionId session, const ShardRequest& request,
+                        Replies* replies) {
+  const Refusal refusal{
+      absl::FailedPreconditionError(
+          "the shard went back to a checkpoint; connect to it anew"),
+      ErrorReason::kStaleIncarnation};
+  if (const auto* push = std::get_if<ChunkPush>(&request)) {
+    Refuse(session, RefusePush(*push, refusal), replies);
+  } else if (const auto* pull = std::get_if<ChunkPull>(&request)) {
+    Refuse(session, RefusePull(*pull, refusal), replies);
+  }  // nobody waits for an answer to totals
 }
 
 void Shard::HandlePush(SessionId session, ChunkPush push, Replies* replies) {

@@ -51,6 +51,9 @@ class Shard {
                    Replies* replies);
   // Forgets the session; what it pushed still counts.
   void CloseSession(SessionId session);
+  // The shard went back to an earlier state: what sessions up to this one ask
+  // for is of a time that did not happen, and refused with kStaleIncarnation.
+  void RefuseSessionsUpTo(SessionId session) { last_stale_session_ = session; }
 
   // Takes one request. Each push and pull of an open session is answered by
   // exactly one reply, now or later; totals only when they are refused.
@@ -87,6 +90,8 @@ class Shard {
   // Pushes that may wait for one chunk, > 2 * leaves * workers in practice.
   static constexpr size_t kWaitingPushesMax = 4096;
 
+  void RefuseStale(SessionId session, const ShardRequest& request,
+                   Replies* replies);
   void HandlePush(SessionId session, ChunkPush push, Replies* replies);
   void TakeSyncPush(SessionId session, ChunkPush push, Replies* replies);
   void TakeOrderedPush(SessionId session, const WorkerIdentity& worker,
@@ -111,7 +116,8 @@ class Shard {
   const std::unique_ptr<ShardState> state_;
   const OpObserver observer_;
   SessionTable sessions_;
-  std::vector<Incoming> incoming_;  // by the chunk's position; SYNC
+  SessionId last_stale_session_ = -1;  // ids rise
+  std::vector<Incoming> incoming_;     // by the chunk's position; SYNC
   PullQueue pulls_;
   CaptureList captures_;
   std::optional<int64_t> stop_step_;  // no push of this step or a later one

@@ -306,6 +306,12 @@ TEST_F(ShardHostTest, CapturesAtAStepAndRestores) {
   ASSERT_TRUE(host_->Restore(job_, *at_two).ok());
   EXPECT_EQ(OneRefusal().reason, ErrorReason::kStaleIncarnation);
   EXPECT_EQ(host_->Progress()[0].min_version, 2);
+  // What was under way belongs to a time that did not happen.
+  host_->Submit(session_, {PushAll(*job_, 0, 2, ++sequence_)});
+  EXPECT_EQ(OneRefusal().reason, ErrorReason::kStaleIncarnation);
+  host_->Submit(session_, {ChunkPull{0, 0, 0}});
+  EXPECT_EQ(OneRefusal().reason, ErrorReason::kStaleIncarnation);
+  session_ = host_->Connect({0, 1}, inbox_);
   RunStep(2);
   EXPECT_EQ(host_->Progress()[0].min_version, 3);
 }

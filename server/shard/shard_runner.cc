@@ -199,7 +199,8 @@ void ShardRunner::PublishAll() {
 }
 
 void ShardRunner::Host(HostedShard* shard, std::unique_ptr<Shard> machine) {
-  if (shard->machine() == nullptr) {
+  const bool again = shard->machine() != nullptr;
+  if (!again) {
     shards_.push_back(shard);
   } else {
     shard->machine()->RefuseWaiting(
@@ -210,6 +211,9 @@ void ShardRunner::Host(HostedShard* shard, std::unique_ptr<Shard> machine) {
   }
   for (const auto& [session, client] : clients_) {
     machine->OpenSession(session, client.session->worker, &replies_);
+  }
+  if (again && !clients_.empty()) {
+    machine->RefuseSessionsUpTo(clients_.rbegin()->first);
   }
   if (worker_ids_.has_value()) {
     machine->SetWorkers(*worker_ids_, &replies_);

@@ -313,15 +313,7 @@ std::unique_ptr<SharedBuffers> MakeSharedBuffers(const ChunkLayout& layout) {
   for (const ChunkSpec& chunk : layout.chunks()) {
     floats += chunk.count;
   }
-  // Addresses, not memory: room for the weights, for gradients of several
-  // tree nodes and steps, and for what broken connections left behind.
-  constexpr int64_t kModels = 16;
-  constexpr int64_t kRest = int64_t{64} << 20;
-  const auto bytes_max = SharedMemory::kBytesMax;
-  const int64_t model_bytes =
-      std::min<int64_t>(floats, bytes_max / 64) * int64_t{sizeof(float)};
-  auto memory =
-      SharedMemory::Lend(std::min(model_bytes * kModels + kRest, bytes_max));
+  auto memory = SharedMemory::Lend(SharedMemory::BytesForModel(floats));
   return memory.ok() ? std::make_unique<SharedBuffers>(*std::move(memory))
                      : nullptr;
 }

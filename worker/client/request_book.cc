@@ -30,6 +30,7 @@ std::vector<std::string> TensorNames(const v1::ResolvedJob& job) {
 RequestBook::RequestBook(const v1::ResolvedJob& job, ChunkLayout layout,
                          BufferSource source)
     : layout_(std::move(layout)),
+      sync_(IsSync(job.job())),
       source_(std::move(source)),
       tensor_names_(TensorNames(job)),
       lanes_(layout_.shard_count()),
@@ -81,7 +82,19 @@ float* RequestBook::BeginFill(const ChunkValue& value) {
         " weights for chunk ", value.chunk, ", which has ", chunk.count)));
     return nullptr;
   }
-  return inboxes_[chunk.tensor].BeginFill(value);
+  TensorInbox& inbox = inboxes_[chunk.tensor];
+  if (sync_ && inbox.IsMissing(value.chunk) &&
+      value.version > inbox.version()) {
+    // A gradient of weights of two steps would be wrong, and nobody would see.
+    Fail(WithReason(
+        absl::FailedPreconditionError(absl::StrCat(
+            "shard ", chunk.shard, " is at version ", value.version,
+            " of tensor \"", tensor_names_[chunk.tensor], "\" where ",
+            inbox.version(), " is needed: it went on without this worker")),
+        ErrorReason::kStaleIncarnation));
+    return nullptr;
+  }
+  return inbox.BeginFill(value);
 }
 
 bool RequestBook::EndFill(int32_t chunk) {

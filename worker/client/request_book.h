@@ -94,6 +94,7 @@ class RequestBook {
   void Retry(const RequestError& error, int64_t at_ms);
 
   const ChunkLayout layout_;
+  const bool sync_;
   const BufferSource source_;
   const std::vector<std::string> tensor_names_;
   std::vector<PushLane> lanes_;       // by shard
