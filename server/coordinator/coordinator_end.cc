@@ -121,14 +121,17 @@ void Coordinator::StopJob(Done<v1::StopJobResponse> done) {
       orchestrator_.SaveAndStop(answer);
       return;
     default:
-      if (shard_map_.version() > 0 && newest_.path.empty()) {
+      // Until the first map's shards are there, nothing was trained.
+      if (newest_.path.empty() &&
+          (shard_map_.version() > 1 ||
+           (shard_map_.version() == 1 && state_ == v1::JOB_STATE_JOINING))) {
         Fail(absl::UnavailableError(absl::StrCat(
             "stopped while the coordinator ", DescribeWait(),
             "; nothing was saved before, see checkpointing.every_steps")));
         answer(JobFailed());
         return;
       }
-      // Nothing new was trained: the newest checkpoint, if any, stands.
+      // The newest checkpoint, if any, stands.
       SetState(v1::JOB_STATE_STOPPED);
       EndServers();
       answer(newest_);

@@ -216,6 +216,25 @@ TEST_F(CoordinatorLossTest, TheLastCheckpointIsTakenAgain) {
   EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_DONE) << Message();
 }
 
+TEST_F(CoordinatorLossTest, AStopWhileAServerIsAwaitedSaysThatNothingIsSaved) {
+  StartRunning();
+  coordinator_->NoteDeath(v1::MEMBER_KIND_SERVER, 1, "was ended by signal 9");
+  coordinator_->StopJob([](const auto&) {});
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_FAILED);
+  EXPECT_THAT(Message(), HasSubstr("nothing was saved before"));
+}
+
+TEST_F(CoordinatorLossTest, AWorkerThatDiesWhileTheJobStopsSpoilsNoCheckpoint) {
+  StartRunning();
+  coordinator_->StopJob([](const auto&) {});
+  v1::RegisterWorkerRequest request = WorkerRequest(1);
+  coordinator_->NoteDeath(v1::MEMBER_KIND_WORKER, 1, "was ended by signal 9");
+  request.set_incarnation(555);
+  ASSERT_TRUE(coordinator_->RegisterWorker(request).ok());
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_FAILED);
+  EXPECT_THAT(Message(), HasSubstr("worker 1 begins anew"));
+}
+
 TEST_F(CoordinatorLossTest, AJobThatLosesMembersAllTheTimeEnds) {
   StartRunning();
   uint64_t incarnation = 500;
