@@ -90,6 +90,7 @@ absl::StatusOr<ChunkLayout> ChunkLayout::Create(
   const auto chunk_count = static_cast<int32_t>(layout.chunks_.size());
   layout.tensors_.push_back(chunk_count);
   layout.shards_.resize(options.shard_count + 1, chunk_count);
+  layout.floats_ = total;
   return layout;
 }
 

@@ -51,6 +51,8 @@ class ChunkLayout {
   int32_t tensor_count() const {
     return static_cast<int32_t>(tensors_.size()) - 1;
   }
+  // Elements of the whole model.
+  int64_t floats() const { return floats_; }
   absl::Span<const ChunkSpec> chunks() const { return chunks_; }
   const ChunkSpec& chunk(int32_t chunk) const { return chunks_[chunk]; }
 
@@ -71,6 +73,7 @@ class ChunkLayout {
     return absl::MakeConstSpan(chunks_).subspan(begin, end - begin);
   }
 
+  int64_t floats_ = 0;
   std::vector<ChunkSpec> chunks_;
   std::vector<int32_t> shards_;   // first chunk of each shard, and the end
   std::vector<int32_t> tensors_;  // first chunk of each tensor, and the end

@@ -168,12 +168,9 @@ absl::Status ParameterStream::TakeHello(const RequestFrame& frame) {
           v1::SHARED_MEMORY_USE_OFF) {
     // An offer of another machine, user or container cannot be opened: then
     // tensors travel in messages.
-    int64_t floats = 0;
-    for (const ChunkSpec& chunk : job->layout.chunks()) {
-      floats += chunk.count;
-    }
-    auto shared = SharedMemory::Borrow(*frame.hello->shared_memory,
-                                       SharedMemory::BytesForModel(floats));
+    auto shared =
+        SharedMemory::Borrow(*frame.hello->shared_memory,
+                             SharedMemory::BytesForModel(job->layout.floats()));
     reply.shared_memory_opened = shared.ok();
     shared_ = shared.ok() ? *std::move(shared) : nullptr;
   }

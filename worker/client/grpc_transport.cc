@@ -309,11 +309,8 @@ absl::Status CheckMap(const v1::ShardMap& map, const ChunkLayout& layout) {
 // Memory to offer to servers of this machine; null when there is none to be
 // had: then tensors travel in messages.
 std::unique_ptr<SharedBuffers> MakeSharedBuffers(const ChunkLayout& layout) {
-  int64_t floats = 0;
-  for (const ChunkSpec& chunk : layout.chunks()) {
-    floats += chunk.count;
-  }
-  auto memory = SharedMemory::Lend(SharedMemory::BytesForModel(floats));
+  auto memory =
+      SharedMemory::Lend(SharedMemory::BytesForModel(layout.floats()));
   return memory.ok() ? std::make_unique<SharedBuffers>(*std::move(memory))
                      : nullptr;
 }
