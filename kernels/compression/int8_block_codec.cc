@@ -83,7 +83,8 @@ absl::Status DecodeInt8Block(absl::Span<const char> bytes,
   const Layout layout(n, block);
   SELARI_RETURN_IF_ERROR(
       CheckPayloadWords("int8_block", bytes, layout.words, out.size()));
-  const auto* scales =
+  // Not auto, which would forget that they may lie at any address.
+  const UnalignedFloat* const scales =
       reinterpret_cast<const UnalignedFloat*>(bytes.data() + 4);
   for (int64_t i = 0; i < layout.scales; ++i) {
     const float scale = scales[i];
