@@ -234,9 +234,10 @@ absl::Status DecodeLowRank(absl::Span<const char> bytes, absl::Span<float> out,
   const Matrix matrix(static_cast<int64_t>(out.size()), first_column, columns);
   SELARI_RETURN_IF_ERROR(
       CheckPayloadWords("low_rank", bytes, matrix.words(rank), out.size()));
-  const auto* p =
+  // Not auto, which would forget that they may lie at any address.
+  const UnalignedFloat* const p =
       reinterpret_cast<const UnalignedFloat*>(bytes.data() + kHeaderWords * 4);
-  const UnalignedFloat* q = p + rank * matrix.rows;
+  const UnalignedFloat* const q = p + rank * matrix.rows;
   std::fill(out.begin(), out.end(), 0.0f);
   matrix.ForEachRow(
       [&](int64_t row, int64_t column, int64_t offset, int64_t size) {
