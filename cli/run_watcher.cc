@@ -15,16 +15,20 @@ int64_t Samples(const v1::JobStatus& status) {
   return samples;
 }
 
-// Rates of the progress are taken over so long.
+// Rates of the progress are taken over so long, and over no less than this:
+// workers report every 200 ms, and their reports are looked at every 100 ms.
 constexpr double kRecentSeconds = 5;
+constexpr double kRecentSecondsMin = 1;
+// Rates of lines, which the workers measure themselves: a window of a few steps
+// says more of the scheduler than of the training.
+constexpr double kLineSecondsMin = 0.5;
 
 }  // namespace
 
 RunWatcher::RunWatcher(Options options)
     : options_(std::move(options)),
       last_checkpoint_(options_.resume_checkpoint),
-      begin_{options_.start_seconds, options_.start_step, 0},
-      last_line_seconds_(options_.start_seconds) {
+      begin_{options_.start_seconds, options_.start_step, 0} {
   recent_.push_back(begin_);
 }
 
@@ -37,7 +41,6 @@ void RunWatcher::NotePoint(const v1::JobStatus& status, double now_seconds) {
   if (now.samples == 0 || now.step < last.step) {
     if (now.samples == 0) {
       begin_ = now;
-      last_line_seconds_ = now_seconds;
     }
     recent_.assign(1, now);
   } else if (now.samples > last.samples) {
@@ -61,7 +64,7 @@ TrainProgress RunWatcher::Progress(const v1::JobStatus& status) const {
   const Point& last = recent_.back();
   const double seconds = last.seconds - first.seconds;
   const int64_t steps_left = status.total_steps() - status.step();
-  if (seconds > 0) {
+  if (seconds >= kRecentSecondsMin) {
     progress.samples_per_second = (last.samples - first.samples) / seconds;
     if (last.step > first.step && steps_left > 0) {
       progress.seconds_left = seconds / (last.step - first.step) * steps_left;
@@ -77,27 +80,41 @@ TrainProgress RunWatcher::Progress(const v1::JobStatus& status) const {
   return progress;
 }
 
-// Those that came together share the rate since the ones before.
-void RunWatcher::ShowSteps(const v1::JobStatus& status,
-                           const TrainProgress& progress, double now_seconds) {
-  int64_t samples = 0;
-  for (const v1::StepMetrics& metric : status.metrics()) {
-    samples += metric.step() < next_metric_step_ ? 0 : metric.samples();
+double RunWatcher::LineRate(const v1::StepMetrics& metric) {
+  if (metric.samples_per_second() <= 0) {
+    return -1;
   }
-  const double seconds = now_seconds - last_line_seconds_;
+  const auto samples = static_cast<double>(metric.samples());
+  const Span line = {samples / metric.samples_per_second(), samples};
+  lines_.push_back(line);
+  for (Span* sum : {&recent_lines_, &all_lines_}) {
+    sum->seconds += line.seconds;
+    sum->samples += line.samples;
+  }
+  while (recent_lines_.seconds - lines_.front().seconds >= kLineSecondsMin) {
+    recent_lines_.seconds -= lines_.front().seconds;
+    recent_lines_.samples -= lines_.front().samples;
+    lines_.pop_front();
+  }
+  return recent_lines_.samples / recent_lines_.seconds;
+}
+
+void RunWatcher::ShowSteps(const v1::JobStatus& status,
+                           const TrainProgress& progress) {
   for (const v1::StepMetrics& metric : status.metrics()) {
     if (metric.step() < next_metric_step_) {
       continue;
     }
     next_metric_step_ = metric.step() + 1;
-    last_line_seconds_ = now_seconds;
     TrainProgress at = progress;
     at.step = metric.step() + 1;
     at.loss = metric.loss();
     at.accuracy = metric.has_accuracy()
                       ? std::optional<double>(metric.accuracy())
                       : std::nullopt;
-    at.samples_per_second = samples > 0 && seconds > 0 ? samples / seconds : -1;
+    const double rate = LineRate(metric);
+    // A worker of another make need not measure.
+    at.samples_per_second = rate > 0 ? rate : progress.samples_per_second;
     options_.view->OnStep(at);
     if (options_.on_step) {
       options_.on_step(at);
@@ -113,7 +130,7 @@ void RunWatcher::Observe(const v1::JobStatus& status, double now_seconds) {
     return;
   }
   const TrainProgress progress = Progress(status);
-  ShowSteps(status, progress, now_seconds);
+  ShowSteps(status, progress);
   for (const v1::Evaluation& evaluation : status.evaluations()) {
     if (evaluation.step() < next_evaluation_step_) {
       continue;
@@ -153,8 +170,10 @@ TrainSummary RunWatcher::Summary(const std::string& error,
   summary.seconds = now_seconds - options_.start_seconds;
   // Rates count the training alone: neither joining nor loading.
   const double training = recent_.back().seconds - begin_.seconds;
-  if (training > 0) {
+  if (training >= kRecentSecondsMin) {
     summary.samples_per_second = Samples(last_) / training;
+  } else if (all_lines_.seconds > 0) {
+    summary.samples_per_second = all_lines_.samples / all_lines_.seconds;
   }
   for (const v1::MemberStatus& member : last_.members()) {
     if (member.kind() == v1::MEMBER_KIND_WORKER) {

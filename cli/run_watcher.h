@@ -49,10 +49,17 @@ class RunWatcher {
     int64_t samples = 0;
   };
 
+  // What the workers measured over some lines.
+  struct Span {
+    double seconds = 0;
+    double samples = 0;
+  };
+
   void NotePoint(const v1::JobStatus& status, double now_seconds);
   TrainProgress Progress(const v1::JobStatus& status) const;
-  void ShowSteps(const v1::JobStatus& status, const TrainProgress& progress,
-                 double now_seconds);
+  void ShowSteps(const v1::JobStatus& status, const TrainProgress& progress);
+  // Of the newest lines up to `metric`; negative: not known.
+  double LineRate(const v1::StepMetrics& metric);
 
   const Options options_;
   v1::JobStatus last_;
@@ -64,7 +71,10 @@ class RunWatcher {
   // The newest point with something new, if there is any, and what rates are
   // taken from: some seconds before it.
   std::deque<Point> recent_;
-  double last_line_seconds_ = 0;  // when steps were shown
+  // The newest lines, as few as rates need, their sum, and that of all lines.
+  std::deque<Span> lines_;
+  Span recent_lines_;
+  Span all_lines_;
 };
 
 }  // namespace selari

@@ -49,11 +49,13 @@ v1::JobStatus Running(int64_t step, int64_t samples) {
   return status;
 }
 
-void AddMetric(v1::JobStatus* status, int64_t step, double loss) {
+void AddMetric(v1::JobStatus* status, int64_t step, double loss,
+               double samples_per_second = 0) {
   v1::StepMetrics* metric = status->add_metrics();
   metric->set_step(step);
   metric->set_loss(loss);
   metric->set_samples(320);
+  metric->set_samples_per_second(samples_per_second);
 }
 
 TEST(RunWatcherTest, EachMetricIsSeenOnceHoweverOftenItIsPolled) {
@@ -98,22 +100,71 @@ TEST(RunWatcherTest, AJobThatGoesBackKeepsItsSamplesAndItsTimeLeftIsNew) {
   EXPECT_NEAR(watcher.Summary("", 6).samples_per_second, 3200 / 6.0, 1e-9);
 }
 
-TEST(RunWatcherTest, ALinesRateCountsSinceTheLineBefore) {
+TEST(RunWatcherTest, ALinesRateIsWhatTheWorkersMeasured) {
   RecordingView view;
   RunWatcher watcher(Options(&view));
-  watcher.Observe(Running(0, 0), 100);  // joining and loading took so long
-  v1::JobStatus status = Running(5, 320);
-  AddMetric(&status, 4, 2.0);
-  watcher.Observe(status, 110);
-  status = Running(15, 960);
-  AddMetric(&status, 4, 2.0);
-  AddMetric(&status, 9, 1.0);
-  AddMetric(&status, 14, 0.5);
-  watcher.Observe(status, 111);
+  watcher.Observe(Running(0, 0), 100);
+  v1::JobStatus status = Running(15, 960);
+  AddMetric(&status, 4, 2.0, 320 / 10.0);  // took 10 s
+  AddMetric(&status, 9, 1.0, 320 / 1.0);
+  AddMetric(&status, 14, 0.5, 320 / 0.5);
+  watcher.Observe(status, 100.1);  // All came at once.
   ASSERT_EQ(view.steps.size(), 3u);
   EXPECT_EQ(view.steps[0].samples_per_second, 32);
-  EXPECT_EQ(view.steps[1].samples_per_second, 640);
+  EXPECT_EQ(view.steps[1].samples_per_second, 320);
   EXPECT_EQ(view.steps[2].samples_per_second, 640);
+}
+
+TEST(RunWatcherTest, ALineOfAMomentHasTheRateOfHalfASecond) {
+  RecordingView view;
+  RunWatcher watcher(Options(&view));
+  v1::JobStatus status = Running(15, 960);
+  AddMetric(&status, 4, 2.0, 320 / 4.0);
+  AddMetric(&status, 9, 1.0, 320 / 0.5);
+  AddMetric(&status, 14, 0.5, 320 / 0.01);  // The last few steps raced.
+  watcher.Observe(status, 5);
+  ASSERT_EQ(view.steps.size(), 3u);
+  EXPECT_NEAR(view.steps[1].samples_per_second, 640, 1e-6);
+  EXPECT_NEAR(view.steps[2].samples_per_second, 640 / 0.51, 1e-6);
+}
+
+TEST(RunWatcherTest, ALineThatNobodyMeasuredHasTheRateOfTheProgress) {
+  RecordingView view;
+  RunWatcher watcher(Options(&view));
+  watcher.Observe(Running(0, 0), 0);
+  v1::JobStatus status = Running(5, 320);
+  AddMetric(&status, 4, 2.0);
+  watcher.Observe(status, 0.2);
+  status = Running(10, 640);
+  AddMetric(&status, 9, 1.0);
+  watcher.Observe(status, 2);
+  ASSERT_EQ(view.steps.size(), 2u);
+  EXPECT_LT(view.steps[0].samples_per_second, 0);
+  EXPECT_EQ(view.steps[1].samples_per_second, 320);
+}
+
+TEST(RunWatcherTest, NoRateIsTakenOverAMoment) {
+  RecordingView view;
+  RunWatcher watcher(Options(&view));
+  watcher.Observe(Running(0, 0), 10);
+  watcher.Observe(Running(20, 1280), 10.1);
+  EXPECT_LT(view.progress.back().samples_per_second, 0);
+  EXPECT_LT(view.progress.back().seconds_left, 0);
+  EXPECT_LT(watcher.Summary("", 10.1).samples_per_second, 0);
+  watcher.Observe(Running(30, 1920), 11.5);
+  EXPECT_EQ(view.progress.back().samples_per_second, 1280);
+  EXPECT_EQ(watcher.Summary("", 12).samples_per_second, 1280);
+}
+
+TEST(RunWatcherTest, TheRateOfAShortRunIsWhatTheWorkersMeasured) {
+  RecordingView view;
+  RunWatcher watcher(Options(&view));
+  watcher.Observe(Running(0, 0), 10);
+  v1::JobStatus status = Running(10, 640);
+  AddMetric(&status, 4, 2.0, 3200);
+  AddMetric(&status, 9, 1.0, 1600);
+  watcher.Observe(status, 10.1);
+  EXPECT_NEAR(watcher.Summary("", 10.1).samples_per_second, 640 / 0.3, 1e-6);
 }
 
 TEST(RunWatcherTest, TimeLeftComesFromTheRecentRate) {

@@ -52,6 +52,7 @@ absl::Status ProgressReporter::OnStep(const StepReport& report) {
     window_.set_loss_sum(window_.loss_sum() + report.loss_sum);
     window_.set_correct_count(window_.correct_count() + report.correct_count);
     window_.set_sample_count(window_.sample_count() + report.sample_count);
+    window_.set_elapsed_us(window_.elapsed_us() + report.elapsed_us);
     if (next_step >= options_.end_step ||
         next_step / options_.log_every_steps != window) {
       window_.set_step(

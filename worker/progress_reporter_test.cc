@@ -44,6 +44,7 @@ class ProgressReporterTest : public ::testing::Test {
       report.loss_sum = 1.0;
       report.sample_count = 2;
       report.compute_us = 3;
+      report.elapsed_us = 5;
       const absl::Status status = reporter_->OnStep(report);
       if (!status.ok()) {
         return status;
@@ -88,6 +89,8 @@ TEST_F(ProgressReporterTest, ReportsWindowsAndTotals) {
   EXPECT_THAT(WindowSteps(report), ElementsAre(9, 19, 24));
   EXPECT_EQ(report.steps(0).loss_sum(), 10.0);
   EXPECT_EQ(report.steps(2).sample_count(), 10);
+  EXPECT_EQ(report.steps(0).elapsed_us(), 50);
+  EXPECT_EQ(report.steps(2).elapsed_us(), 25);
   EXPECT_EQ(report.totals().samples(), 50);
   EXPECT_EQ(report.totals().compute_us(), 75);
 }

@@ -11,6 +11,14 @@
 #include "kernels/optimizer/choose_optimizer_kernels.h"
 
 namespace selari {
+namespace {
+
+int64_t Microseconds(std::chrono::steady_clock::duration duration) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(duration)
+      .count();
+}
+
+}  // namespace
 
 StepLoop::StepLoop(const Parts& parts, const StepLoopOptions& options)
     : parts_(parts),
@@ -164,10 +172,8 @@ absl::Status StepLoop::BackwardStage(const StepBatch& batch, int32_t stage) {
 
 absl::Status StepLoop::Advance(const StepBatch& batch, const StepLoss& loss) {
   const ClientStats stats = parts_.client->Stats();
-  const int64_t elapsed_us =
-      std::chrono::duration_cast<std::chrono::microseconds>(
-          std::chrono::steady_clock::now() - step_begin_)
-          .count();
+  const auto now = std::chrono::steady_clock::now();
+  const int64_t step_us = Microseconds(now - step_begin_);
   StepReport report;
   report.step = batch.step;
   for (const double leaf_loss : loss.leaf_loss) {
@@ -177,7 +183,9 @@ absl::Status StepLoop::Advance(const StepBatch& batch, const StepLoss& loss) {
   report.sample_count = batch.rows();
   report.pull_wait_us = stats.pull_wait_us - stats_begin_.pull_wait_us;
   report.push_wait_us = stats.push_wait_us - stats_begin_.push_wait_us;
-  report.compute_us = elapsed_us - report.pull_wait_us - report.push_wait_us;
+  report.compute_us = step_us - report.pull_wait_us - report.push_wait_us;
+  report.elapsed_us = Microseconds(now - last_end_.value_or(step_begin_));
+  last_end_ = now;
   return parts_.observer->OnStep(report);
 }
 

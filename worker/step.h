@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -44,6 +45,9 @@ struct StepReport {
   int64_t compute_us = 0;
   int64_t pull_wait_us = 0;
   int64_t push_wait_us = 0;
+  // Since the step before was done, evaluation and waiting for data counted; of
+  // the first, since it began.
+  int64_t elapsed_us = 0;
 };
 
 // Told what happens, on the loop's thread; must not block for long.
@@ -134,6 +138,8 @@ class StepLoop {
   // When the current step began, and the client's times then.
   std::chrono::steady_clock::time_point step_begin_;
   ClientStats stats_begin_;
+  // When the step before was done; of the first, when it began.
+  std::optional<std::chrono::steady_clock::time_point> last_end_;
 };
 
 }  // namespace selari

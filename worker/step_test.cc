@@ -211,6 +211,11 @@ TEST_F(StepLoopTest, ReportsEachStep) {
   EXPECT_GT(recorder.reports[0].loss_sum, 0.0);
   EXPECT_LE(recorder.reports[0].correct_count, 20);
   EXPECT_GE(recorder.reports[0].compute_us, 0);
+  for (const StepReport& report : recorder.reports) {
+    EXPECT_GT(report.elapsed_us, 0);
+    EXPECT_GE(report.elapsed_us,
+              report.compute_us + report.pull_wait_us + report.push_wait_us);
+  }
 }
 
 TEST_F(StepLoopTest, EvaluatesWhenDue) {

@@ -128,6 +128,10 @@ void JobProgress::AddWindow(int32_t worker, const v1::StepSums& sums) {
   window.loss = sums.loss_sum();
   window.correct = sums.correct_count();
   window.samples = sums.sample_count();
+  window.samples_per_second =
+      sums.elapsed_us() > 0 ? 1e6 * static_cast<double>(sums.sample_count()) /
+                                  static_cast<double>(sums.elapsed_us())
+                            : 0;
 }
 
 void JobProgress::AddEvaluation(const v1::Evaluation& evaluation) {
@@ -163,14 +167,19 @@ bool JobProgress::FirstWindowIsComplete() const {
 void JobProgress::CloseFirstWindow() {
   const auto window = open_windows_.begin();
   Sums total;
+  bool rate_is_known = true;
   for (const auto& [worker, sums] : window->second) {
     total.loss += sums.loss;
     total.correct += sums.correct;
     total.samples += sums.samples;
+    total.samples_per_second += sums.samples_per_second;
+    // A part of the workers would pass for all of them.
+    rate_is_known &= sums.samples == 0 || sums.samples_per_second > 0;
   }
   v1::StepMetrics metrics;
   metrics.set_step(window->first);
   metrics.set_samples(total.samples);
+  metrics.set_samples_per_second(rate_is_known ? total.samples_per_second : 0);
   if (total.samples > 0) {
     const double samples = static_cast<double>(total.samples);
     metrics.set_loss(total.loss / samples);

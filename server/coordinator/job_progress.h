@@ -73,6 +73,7 @@ class JobProgress {
     double loss = 0;
     int64_t correct = 0;
     int64_t samples = 0;
+    double samples_per_second = 0;
   };
 
   // What a worker did before its incarnation, which counts from 0.

@@ -43,6 +43,24 @@ TEST(JobProgressTest, WindowAppearsWhenAllWorkersReportedIt) {
   EXPECT_EQ(status.metrics(0).samples(), 20);
 }
 
+TEST(JobProgressTest, WorkersRatesAddUpIfAllMeasured) {
+  JobProgress progress(2, 0);
+  v1::ReportProgressRequest first = Window(0, 9, 10, 4, 10);
+  first.mutable_steps(0)->set_elapsed_us(500'000);
+  v1::ReportProgressRequest second = Window(1, 9, 30, 6, 30);
+  second.mutable_steps(0)->set_elapsed_us(1'000'000);
+  progress.Report(first);
+  progress.Report(second);
+  first = Window(0, 19, 10, 4, 10);
+  first.mutable_steps(0)->set_elapsed_us(500'000);
+  progress.Report(first);
+  progress.Report(Window(1, 19, 30, 6, 30));
+  const v1::JobStatus status = Describe(progress);
+  ASSERT_EQ(status.metrics_size(), 2);
+  EXPECT_EQ(status.metrics(0).samples_per_second(), 50);
+  EXPECT_EQ(status.metrics(1).samples_per_second(), 0);
+}
+
 TEST(JobProgressTest, ARegressionHasNoAccuracy) {
   JobProgress progress(1, 0, /*counts_correct=*/false);
   progress.Report(Window(0, 9, 30, 0, 10));
