@@ -50,6 +50,8 @@ class ClusterJob {
 
   // Never null; usable from any thread until the job is destroyed.
   CoordinatorClient* coordinator() { return client_.get(); }
+  // host:port of it.
+  const std::string& address() const { return process_->address(); }
 
   // Blocks until the job has ended and every process with it. `stop` (may be
   // null) stops it with a checkpoint. OK when all steps are done or the job

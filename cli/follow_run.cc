@@ -81,7 +81,7 @@ double NowSeconds() {
       .count();
 }
 
-std::string RunShape(const PreparedRun& run) {
+TrainStart StartOf(const PreparedRun& run, const std::string& coordinator) {
   const v1::Cluster& cluster = run.job.job().cluster();
   std::string shape =
       cluster.servers() == 0
@@ -91,7 +91,7 @@ std::string RunShape(const PreparedRun& run) {
   if (run.start_step > 0) {
     absl::StrAppend(&shape, ", going on from step ", run.start_step);
   }
-  return shape;
+  return {run.job.job().name(), shape, run.output_dir, coordinator};
 }
 
 absl::Status FollowRun(const StartedRun& run,

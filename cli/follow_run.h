@@ -43,8 +43,9 @@ class NoteQueue {
 // Seconds on a clock that never goes back.
 double NowSeconds();
 
-// Says what runs: "2 servers, 1 worker, going on from step 300".
-std::string RunShape(const PreparedRun& run);
+// What the view tells of a run; its shape is like "2 servers, 1 worker, going
+// on from step 300". `coordinator` is as TrainStart's.
+TrainStart StartOf(const PreparedRun& run, const std::string& coordinator);
 
 // A run that has been started and holds its output folder. All is borrowed.
 struct StartedRun {

@@ -31,12 +31,14 @@ class JsonView : public TrainView {
  public:
   explicit JsonView(std::FILE* out) : out_(out) {}
 
-  void OnStart(absl::string_view job_name, absl::string_view shape,
-               absl::string_view output) override {
-    Print({{"event", "start"},
-           {"job", Text(job_name)},
-           {"shape", Text(shape)},
-           {"output", Text(output)}});
+  void OnStart(const TrainStart& start) override {
+    Print(
+        {{"event", "start"},
+         {"job", start.job_name},
+         {"shape", start.shape},
+         {"output", start.output},
+         {"coordinator", start.coordinator.empty() ? Json(nullptr)
+                                                   : Json(start.coordinator)}});
   }
   void OnNote(absl::string_view note) override {
     Print({{"event", "note"}, {"message", Text(note)}});

@@ -47,7 +47,6 @@ absl::Status Coordinate(const CoordinatorCommand& command, Signals* signals,
         "cluster.servers is 0: a coordinator needs at least one server; add "
         "--servers, or use `selari train` to train in one process");
   }
-  const std::string& name = prepared.job.job().name();
   NoteQueue notes;
   CoordinatorProcessOptions options;
   options.listen_address = command.listen;
@@ -57,9 +56,7 @@ absl::Status Coordinate(const CoordinatorCommand& command, Signals* signals,
   options.log = [&notes](absl::string_view note) { notes.Add(note); };
   SELARI_ASSIGN_OR_RETURN(const auto process,
                           CoordinatorProcess::Start(options));
-  view->OnStart(name, RunShape(prepared), prepared.output_dir);
-  view->OnNote(
-      absl::StrCat("coordinator of job ", name, " on ", process->address()));
+  view->OnStart(StartOf(prepared, process->address()));
   const std::unique_ptr<CoordinatorClient> client =
       MakeLocalCoordinatorClient(process->coordinator());
   StartedRun run;

@@ -9,8 +9,7 @@ namespace {
 
 class RecordingView : public TrainView {
  public:
-  void OnStart(absl::string_view, absl::string_view,
-               absl::string_view) override {}
+  void OnStart(const TrainStart&) override {}
   void OnNote(absl::string_view note) override { notes.emplace_back(note); }
   void OnProgress(const TrainProgress& p) override { progress.push_back(p); }
   void OnStep(const TrainProgress& p) override { steps.push_back(p); }

@@ -114,7 +114,7 @@ absl::Status Print(const StatusCommand& command, const v1::JobStatus& status,
   return absl::OkStatus();
 }
 
-// The coordinator within `selari train` listens where only its members know.
+// The coordinator within `selari train` listens on a port of its own.
 absl::Status FromCoordinator(const StatusCommand& command,
                              const absl::Status& status) {
   const absl::Status annotated = Annotate(
@@ -122,7 +122,8 @@ absl::Status FromCoordinator(const StatusCommand& command,
   return absl::IsUnavailable(status)
              ? absl::UnavailableError(absl::StrCat(
                    annotated.message(),
-                   "; to see a run of `train`, give its folder: --output DIR"))
+                   "; `train` says its coordinator's address when it starts; "
+                   "or give the run's folder: --output DIR"))
              : annotated;
 }
 

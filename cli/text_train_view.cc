@@ -120,9 +120,13 @@ class PlainView : public TrainView {
  public:
   explicit PlainView(std::FILE* out) : out_(out) {}
 
-  void OnStart(absl::string_view job_name, absl::string_view shape,
-               absl::string_view output) override {
-    Line(absl::StrCat("job ", job_name, ": ", shape, "; output in ", output));
+  void OnStart(const TrainStart& start) override {
+    Line(absl::StrCat("job ", start.job_name, ": ", start.shape, "; output in ",
+                      start.output));
+    if (!start.coordinator.empty()) {
+      Line(absl::StrCat("coordinator of job ", start.job_name, " on ",
+                        start.coordinator));
+    }
   }
   void OnNote(absl::string_view note) override { Line(note); }
   void OnProgress(const TrainProgress&) override {}

@@ -30,13 +30,14 @@ struct StartedJob {
   std::shared_ptr<void> owner;
   CoordinatorClient* coordinator = nullptr;
   std::function<absl::Status(const StopToken*)> wait;
+  std::string address;  // of the coordinator, if others can call it
 };
 
 template <class Job>
 StartedJob Erase(std::unique_ptr<Job> job) {
   std::shared_ptr<Job> owner = std::move(job);
   return {owner, owner->coordinator(),
-          [owner](const StopToken* stop) { return owner->Wait(stop); }};
+          [owner](const StopToken* stop) { return owner->Wait(stop); }, ""};
 }
 
 absl::StatusOr<std::string> ThisProgram() {
@@ -78,7 +79,10 @@ absl::StatusOr<StartedJob> StartJob(const PreparedRun& run, NoteQueue* notes) {
   options.worker_threads = WorkerThreads(cluster);
   options.log = log;
   SELARI_ASSIGN_OR_RETURN(auto job, ClusterJob::Start(options));
-  return Erase(std::move(job));
+  const std::string address = job->address();
+  StartedJob started = Erase(std::move(job));
+  started.address = address;
+  return started;
 }
 
 // Whoever reads the exit code must not take a part of the steps for all.
@@ -100,10 +104,9 @@ absl::Status Train(const TrainCommand& command, Signals* signals,
   PosixFileEnv env;
   SELARI_ASSIGN_OR_RETURN(const PreparedRun prepared,
                           PrepareRun(env, command.job, DataPlace::kHere));
-  view->OnStart(prepared.job.job().name(), RunShape(prepared),
-                prepared.output_dir);
   NoteQueue notes;
   SELARI_ASSIGN_OR_RETURN(const StartedJob job, StartJob(prepared, &notes));
+  view->OnStart(StartOf(prepared, job.address));
   StartedRun run;
   run.env = &env;
   run.prepared = &prepared;

@@ -18,6 +18,15 @@
 
 namespace selari {
 
+// What begins.
+struct TrainStart {
+  std::string job_name;
+  std::string shape;   // what runs, for people
+  std::string output;  // folder
+  // host:port of its coordinator; empty when nobody can call it.
+  std::string coordinator;
+};
+
 // Where a run is.
 struct TrainProgress {
   int64_t step = 0;                // updates applied
@@ -51,9 +60,8 @@ class TrainView {
  public:
   virtual ~TrainView() = default;
 
-  // The run begins. `shape` says what runs, for people.
-  virtual void OnStart(absl::string_view job_name, absl::string_view shape,
-                       absl::string_view output) = 0;
+  // The run begins.
+  virtual void OnStart(const TrainStart& start) = 0;
   // One sentence: what is waited for, or what happened.
   virtual void OnNote(absl::string_view note) = 0;
   // Often; the view decides what it shows.

@@ -68,6 +68,20 @@ TEST(PlainViewTest, EveryNumberHasAUnit) {
             "12 s left  pushed 4.0 kB  pulled 5.0 MB\n");
 }
 
+TEST(PlainViewTest, TheStartSaysWhereTheCoordinatorIsIfThereIsOne) {
+  EXPECT_EQ(Printed(MakePlainView,
+                    [](TrainView* view) {
+                      view->OnStart({"j", "2 servers", "run", "h:7070"});
+                    }),
+            "job j: 2 servers; output in run\n"
+            "coordinator of job j on h:7070\n");
+  EXPECT_EQ(Printed(MakePlainView,
+                    [](TrainView* view) {
+                      view->OnStart({"j", "1 process", "run", ""});
+                    }),
+            "job j: 1 process; output in run\n");
+}
+
 TEST(PlainViewTest, ARegressionHasNoAccuracy) {
   const std::string text = Printed(MakePlainView, [](TrainView* view) {
     TrainProgress progress = Progress();
@@ -130,7 +144,8 @@ TEST(LiveViewTest, RewritesOneLineAndScrollsTheRest) {
 
 TEST(JsonViewTest, EachLineIsAnObjectAndTheLastIsTheSummary) {
   const std::string text = Printed(MakeJsonView, [](TrainView* view) {
-    view->OnStart("job", "1 process", "run");
+    view->OnStart({"job", "1 process", "run", ""});
+    view->OnStart({"job", "1 server, 1 worker", "run", "127.0.0.1:7070"});
     view->OnNote("a \"note\"\n\xff");
     TrainProgress progress = Progress();
     progress.loss = std::nan("");
@@ -143,7 +158,10 @@ TEST(JsonViewTest, EachLineIsAnObjectAndTheLastIsTheSummary) {
     events.push_back(Json::parse(line, nullptr, false));
     ASSERT_TRUE(events.back().is_object()) << line;
   }
-  ASSERT_EQ(events.size(), 4u);
+  ASSERT_EQ(events.size(), 5u);
+  EXPECT_TRUE(events[0]["coordinator"].is_null());
+  EXPECT_EQ(events[1]["coordinator"], "127.0.0.1:7070");
+  events.erase(events.begin());
   EXPECT_TRUE(events[2]["loss"].is_null());
   EXPECT_EQ(events[3]["event"], "summary");
   EXPECT_EQ(events[3]["test_accuracy"], 0.89);

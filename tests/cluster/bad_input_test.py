@@ -318,8 +318,9 @@ class BadInputTest(unittest.TestCase):
     def test_who_asks_a_coordinator_that_is_not_there(self):
         address = f"127.0.0.1:{harness.free_port()}"
         for command, advice in [
-                (["status"], "; to see a run of `train`, give its folder:"
-                 " --output DIR"), (["checkpoint", "save"], "")]:
+                (["status"], "; `train` says its coordinator's address when"
+                 " it starts; or give the run's folder: --output DIR"),
+                (["checkpoint", "save"], "")]:
             result = harness.run(*command, "--coordinator", address)
             self.assertEqual(result.code, 3, str(result))
             self.assertEqual(

@@ -3,6 +3,7 @@ and each member says in plain lines how it lives and ends.
 """
 
 import csv
+import json
 import signal
 import subprocess
 import time
@@ -175,6 +176,19 @@ class StatusTest(ClusterTest):
                 self.assertIn(part, shown)
         nowhere = harness.run("status", "--output", cluster.folder / "none")
         self.assertEqual(nowhere.code, 2, str(nowhere))
+
+    def test_train_says_where_its_coordinator_is(self):
+        cluster = self.cluster(LONG)
+        process = harness.start(
+            "train", cluster.job, "--servers", 1, "--workers", 1, "--output",
+            cluster.folder / "out", "--json")
+        start = json.loads(process.stdout.readline())
+        self.assertEqual(start["event"], "start", start)
+        status = harness.run("status", "--coordinator", start["coordinator"])
+        self.assertEqual(status.code, 0, str(status))
+        self.assertIn("server 0", status.stdout)
+        process.terminate()
+        harness.finish(process)
 
     def test_status_shows_why_a_job_failed(self):
         cluster = self.cluster(IMPATIENT)
