@@ -240,7 +240,9 @@ class Builder {
             &status_);
     AddCoordinatorAddress(command, &status_.coordinator);
     CLI::Option* watch = command->add_flag(
-        "--watch", status_.watch, "Follow until the job ends; 1 if it fails");
+        "--watch", status_.watch,
+        "Follow until the job ends; 1 if it fails. Waits up to 300 s for a "
+        "coordinator that is not there yet");
     command
         ->add_option("--output", status_.output,
                      "Read what the coordinator left in a run's output folder "

@@ -134,15 +134,19 @@ absl::Status Ask(const StatusCommand& command) {
                      : FromCoordinator(command, status.status());
 }
 
-// Shows at most one status a second, and how it ended.
+// Shows at most one status a second, and how it ended. As order does not
+// matter to members, it waits for a coordinator that is not there yet.
 absl::Status Watch(const StatusCommand& command, const StopToken& stop,
                    bool* failed) {
   const SystemClock clock;
   absl::Status printed;
   bool ended = false;
   int64_t next_ms = 0;
+  WatchOptions options;
+  options.coordinator = command.coordinator;
+  options.log = PrintNote;
   const absl::Status watched =
-      WatchJob(command.coordinator, stop, [&](const v1::JobStatus& status) {
+      WatchJob(options, stop, [&](const v1::JobStatus& status) {
         ended = HasEnded(status.state());
         *failed = status.state() == v1::JOB_STATE_FAILED;
         if (printed.ok() && (ended || clock.NowMs() >= next_ms)) {
@@ -152,7 +156,7 @@ absl::Status Watch(const StatusCommand& command, const StopToken& stop,
       });
   SELARI_RETURN_IF_ERROR(printed);
   // A stream may break behind the last status, as the coordinator exits.
-  return ended ? absl::OkStatus() : FromCoordinator(command, watched);
+  return ended ? absl::OkStatus() : watched;
 }
 
 // What the coordinator left for later.

@@ -3,8 +3,12 @@
 #include <memory>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
 #include "common/grpc_channel.h"
 #include "common/grpc_status.h"
+#include "common/retry.h"
+#include "common/status.h"
 #include "grpcpp/client_context.h"
 #include "selari/v1/coordinator_service.grpc.pb.h"
 
@@ -14,9 +18,8 @@ namespace {
 // One thread waits for two events: the stop, and the end of the stream.
 constexpr int64_t kPollMs = 50;
 
-}  // namespace
-
-absl::Status WatchJob(
+// One stream, to its end.
+absl::Status Follow(
     const std::string& address, const StopToken& stop,
     const std::function<void(const v1::JobStatus&)>& on_status) {
   const std::unique_ptr<v1::CoordinatorService::Stub> stub =
@@ -41,7 +44,40 @@ absl::Status WatchJob(
   const absl::Status status = FromGrpcStatus(reader->Finish());
   ended.RequestStop();
   canceller.join();
-  return stop.stop_requested() ? absl::OkStatus() : status;
+  return status;
+}
+
+}  // namespace
+
+absl::Status WatchJob(
+    const WatchOptions& options, const StopToken& stop,
+    const std::function<void(const v1::JobStatus&)>& on_status) {
+  const SystemClock clock;
+  RetryOptions retry;
+  retry.peer = absl::StrCat("the coordinator at ", options.coordinator);
+  retry.timeout_ms = options.timeout_ms;
+  retry.clock = &clock;
+  retry.wait_ms = [&stop](int64_t ms) { return stop.WaitForMs(ms); };
+  retry.log = options.log;
+  RetryState state(retry);
+  bool came = false;
+  while (true) {
+    const absl::Status status =
+        Follow(options.coordinator, stop, [&](const v1::JobStatus& job_status) {
+          came = true;
+          on_status(job_status);
+        });
+    if (stop.stop_requested() || status.ok()) {
+      return absl::OkStatus();
+    }
+    // One that went away took its job along.
+    if (came) {
+      return Annotate(status, retry.peer);
+    }
+    if (!state.ShouldRetry(status)) {
+      return stop.stop_requested() ? absl::OkStatus() : state.result();
+    }
+  }
 }
 
 }  // namespace selari

@@ -156,12 +156,13 @@ class StatusTest(ClusterTest):
 
     def test_status_follows_a_job_to_its_end_and_can_be_read_later(self):
         cluster = self.cluster(TRAINING)
+        watch = harness.start("status", "--watch", "--coordinator",
+                              cluster.address)
+        self.assertIn("waits for the coordinator", watch.stderr.readline())
         cluster.start("coordinator", "coordinator", cluster.job, "--servers", 1,
                       "--workers", 1, "--listen", cluster.address, "--output",
                       cluster.folder / "out")
         cluster.wait_for("coordinator", "coordinator of job")
-        watch = harness.start("status", "--watch", "--coordinator",
-                              cluster.address)
         cluster.start("server0", "server", "--coordinator", cluster.address)
         cluster.start("worker0", "worker", "--coordinator", cluster.address,
                       "--data-folder", cluster.folder)
