@@ -136,7 +136,8 @@ class Builder {
                      "Worker processes (cluster.workers)")
         ->check(Between(1, kMembersMax));
     command
-        ->add_option("--steps", job->steps, "Updates in all (training.steps)")
+        ->add_option("--steps", job->steps,
+                     "Updates in all, 1 or more (training.steps)")
         ->check(Between(1, kNoLimit));
     command
         ->add_option("--output", job->output,

@@ -120,5 +120,17 @@ TEST(JobConfigTest, AnEpochRoundsItsLastBatchUp) {
   EXPECT_EQ(TotalSteps(job, 60000), 7);
 }
 
+TEST(JobConfigTest, NoughtStepsAndEpochsAreAsIfUnset) {
+  v1::Job job = Parse(kGood);
+  job.mutable_training()->set_epochs(3);
+  job.mutable_training()->set_steps(0);
+  FillJobDefaults(&job);
+  EXPECT_TRUE(ValidateJob(job).ok());
+  EXPECT_EQ(TotalSteps(job, 6400), 3 * 100);
+  job.mutable_training()->set_epochs(0);
+  FillJobDefaults(&job);
+  EXPECT_EQ(TotalSteps(job, 6400), 100);
+}
+
 }  // namespace
 }  // namespace selari
