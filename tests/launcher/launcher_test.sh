@@ -302,6 +302,19 @@ test_targets_and_flags_are_told_apart() {
   check "flags first" called "--config=asan -- //a:one_test //b/..."
 }
 
+test_the_head_lists_every_variable_that_is_read() {
+  new_project environment
+  output=$(sed -n '/^# Environment:/,/^# Exit codes/p' "$project/selari")
+  local name
+  # Not for users: what is passed on, and what lint gives the compiler.
+  for name in $(grep -rhoE 'SELARI_[A-Z_]+' "$project/tools/launcher" \
+    "$project/selari" "$SOURCE/tools/venv.sh" | sort -u |
+    grep -vE '^SELARI_(ROOT|ISA_.*)$'); do
+    check "$name" grep -qE "^#   $name[ =]" "$project/selari"
+  done
+  check "the one of venv.sh" contains SELARI_VENV_DIR
+}
+
 # ---------------------------------------------------------------------------
 
 for test_name in $(declare -F | awk '$3 ~ /^test_/ { print $3 }'); do
