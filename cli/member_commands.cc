@@ -19,6 +19,7 @@
 #include "common/posix_file_env.h"
 #include "common/status.h"
 #include "server/coordinator_process.h"
+#include "server/rpc/listen_probe.h"
 #include "server/server_process.h"
 #include "worker/client/grpc_transport.h"
 #include "worker/worker.h"
@@ -40,13 +41,16 @@ absl::Status Coordinate(const CoordinatorCommand& command, Signals* signals,
   const double start_seconds = NowSeconds();
   PosixFileEnv env;
   SELARI_ASSIGN_OR_RETURN(
-      const PreparedRun prepared,
-      PrepareRun(env, command.job, DataPlace::kMaybeElsewhere));
+      PreparedRun prepared,
+      PrepareJob(env, command.job, DataPlace::kMaybeElsewhere));
   if (prepared.job.job().cluster().servers() == 0) {
     return absl::InvalidArgumentError(
         "cluster.servers is 0: a coordinator needs at least one server; add "
         "--servers, or use `selari train` to train in one process");
   }
+  // Said before a folder is made, which would stay behind empty.
+  SELARI_RETURN_IF_ERROR(ProbeListen(command.listen));
+  SELARI_RETURN_IF_ERROR(PrepareOutput(env, command.job, &prepared));
   NoteQueue notes;
   CoordinatorProcessOptions options;
   options.listen_address = command.listen;

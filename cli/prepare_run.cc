@@ -126,6 +126,28 @@ absl::Status CheckOutputName(const JobOptions& options) {
                             " is not UTF-8; name another with --output"));
 }
 
+}  // namespace
+
+std::string AbsolutePath(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute =
+      std::filesystem::absolute(path, error).lexically_normal();
+  return error ? path : absolute.string();
+}
+
+absl::StatusOr<PreparedRun> PrepareJob(FileEnv& env, const JobOptions& options,
+                                       DataPlace place) {
+  SELARI_ASSIGN_OR_RETURN(const v1::Job job, ReadJob(env, options));
+  SELARI_RETURN_IF_ERROR(CheckShape(options, job));
+  PreparedRun run;
+  run.base_dir = AbsolutePath(std::string(DirName(options.job_file)));
+  SELARI_ASSIGN_OR_RETURN(run.job, ResolveJob(env, job, run.base_dir, place));
+  // Everything that the servers would refuse is refused here, at once.
+  SELARI_RETURN_IF_ERROR(
+      Annotate(ShardJob::Create(run.job).status(), options.job_file));
+  return run;
+}
+
 absl::Status PrepareOutput(FileEnv& env, const JobOptions& options,
                            PreparedRun* run) {
   SELARI_RETURN_IF_ERROR(CheckOutputName(options));
@@ -155,28 +177,6 @@ absl::Status PrepareOutput(FileEnv& env, const JobOptions& options,
                      ": add --resume to go on, or choose another --output"));
   }
   return CreateDirsDurably(env, run->output_dir);
-}
-
-}  // namespace
-
-std::string AbsolutePath(const std::string& path) {
-  std::error_code error;
-  const std::filesystem::path absolute =
-      std::filesystem::absolute(path, error).lexically_normal();
-  return error ? path : absolute.string();
-}
-
-absl::StatusOr<PreparedRun> PrepareJob(FileEnv& env, const JobOptions& options,
-                                       DataPlace place) {
-  SELARI_ASSIGN_OR_RETURN(const v1::Job job, ReadJob(env, options));
-  SELARI_RETURN_IF_ERROR(CheckShape(options, job));
-  PreparedRun run;
-  run.base_dir = AbsolutePath(std::string(DirName(options.job_file)));
-  SELARI_ASSIGN_OR_RETURN(run.job, ResolveJob(env, job, run.base_dir, place));
-  // Everything that the servers would refuse is refused here, at once.
-  SELARI_RETURN_IF_ERROR(
-      Annotate(ShardJob::Create(run.job).status(), options.job_file));
-  return run;
 }
 
 absl::StatusOr<PreparedRun> PrepareRun(FileEnv& env, const JobOptions& options,

@@ -35,9 +35,15 @@ std::string AbsolutePath(const std::string& path);
 absl::StatusOr<PreparedRun> PrepareRun(FileEnv& env, const JobOptions& options,
                                        DataPlace place);
 
-// The same without an output folder: nothing is written, nothing resumed.
+// PrepareRun is both of these, one after the other: whoever has more to check
+// does so between them, before a folder is made.
+//
+// The job without an output folder: nothing is written, nothing resumed.
 absl::StatusOr<PreparedRun> PrepareJob(FileEnv& env, const JobOptions& options,
                                        DataPlace place);
+// The output folder and what is resumed.
+absl::Status PrepareOutput(FileEnv& env, const JobOptions& options,
+                           PreparedRun* run);
 
 }  // namespace selari
 

@@ -315,6 +315,20 @@ class BadInputTest(unittest.TestCase):
         coordinator.terminate()
         harness.finish(coordinator)
 
+    def test_a_coordinator_whose_port_is_in_use_leaves_no_folder(self):
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            address = f"127.0.0.1:{other.getsockname()[1]}"
+            for output in [["--output", self.folder / "out"], []]:
+                result = harness.run("coordinator", self.job, "--servers", 1,
+                                     "--listen", address, *output,
+                                     cwd=self.folder)
+                self.assertEqual(result.code, 1, str(result))
+                self.assertIn(f"cannot listen on {address}", result.stderr)
+        self.assertFalse((self.folder / "out").exists())
+        self.assertFalse((self.folder / "selari-output").exists())
+
     def test_who_asks_a_coordinator_that_is_not_there(self):
         address = f"127.0.0.1:{harness.free_port()}"
         for command, advice in [
