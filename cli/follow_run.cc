@@ -12,6 +12,7 @@
 #include "cli/print_error.h"
 #include "cli/run_recorder.h"
 #include "cli/run_watcher.h"
+#include "cli/stop_note.h"
 #include "common/human.h"
 #include "common/status.h"
 
@@ -42,9 +43,7 @@ absl::Status Watch(const StartedRun& run, RunWatcher* watcher) {
     last = ended.WaitForMs(kPollMs);
     if (run.signals->received() != 0 && !told) {
       told = true;
-      run.view->OnNote(
-          "stopping after this step with a checkpoint; press Ctrl-C again to "
-          "end at once without one");
+      run.view->OnNote(StopNote(run.prepared->job));
     }
     run.notes->ShowOn(run.view);
     const absl::StatusOr<v1::JobStatus> status =
