@@ -35,8 +35,13 @@ std::string MemberText(const v1::MemberStatus& member) {
   const std::string silent = HumanSeconds(member.silent_ms() * 1e-3);
   std::string text =
       absl::StrCat(server ? "server " : "worker ", member.member_id(),
-                   member.alive() ? "  alive, heard of " : "  missing for ",
-                   silent, member.alive() ? " ago" : "");
+                   member.alive()    ? "  alive, heard of "
+                   : member.joined() ? "  missing for "
+                                     : "  has not joined yet, ",
+                   silent,
+                   member.alive()    ? " ago"
+                   : member.joined() ? ""
+                                     : " so far");
   if (server) {
     // A server that has not joined yet has no address.
     absl::StrAppend(&text, member.address().empty() ? "" : ", at ",

@@ -184,7 +184,7 @@ TEST_F(ServerProcessTest, StoppedJobIsSavedAndEveryProcessEndsWell) {
   StartCoordinator(2);
   StartServer(-1);
   StartServer(-1);
-  coordinator_log_.WaitFor("the job is RUNNING");
+  coordinator_log_.WaitFor("the shards are ready");
   StopToken stop_coordinator;
   stop_coordinator.RequestStop();
   EXPECT_TRUE(coordinator_->Wait(&stop_coordinator).ok());
@@ -195,7 +195,7 @@ TEST_F(ServerProcessTest, StoppedJobIsSavedAndEveryProcessEndsWell) {
 TEST_F(ServerProcessTest, ServerToldToStopHasTheJobSaved) {
   StartCoordinator(1);
   StartServer(0);
-  coordinator_log_.WaitFor("the job is RUNNING");
+  coordinator_log_.WaitFor("the shards are ready");
   stop_.RequestStop();
   EXPECT_TRUE(coordinator_->Wait(/*stop=*/nullptr).ok());
   EXPECT_EQ(coordinator_->coordinator()->state(), v1::JOB_STATE_STOPPED);

@@ -170,7 +170,7 @@ TEST_F(WorkerTest, StoppedJobEndsItWell) {
 }
 
 TEST_F(WorkerTest, ToldToStopItStopsTheJob) {
-  StatusIs(v1::JOB_STATE_JOINING, "waits for server 0 of 1");
+  StatusIs(v1::JOB_STATE_JOINING, "waits for server 0 of 1 to join");
   client_.on_stop_job = []() -> absl::StatusOr<v1::StopJobResponse> {
     return absl::UnavailableError("away");
   };

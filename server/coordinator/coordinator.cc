@@ -401,9 +401,15 @@ void Coordinator::SetState(v1::JobState state) {
   if (ended() || state == v1::JOB_STATE_FINISHING) {
     return;
   }
-  const std::string message = Message();
-  Log(absl::StrCat("the job is ", v1::JobState_Name(state).substr(10),
-                   message.empty() ? "" : ": ", message));
+  std::string sentence = DescribeState();
+  if (sentence.empty()) {
+    return;
+  }
+  if (state == v1::JOB_STATE_INITIALIZING || state == v1::JOB_STATE_RUNNING) {
+    LogJoin(std::move(sentence));
+  } else {
+    Log(std::move(sentence));
+  }
 }
 
 void Coordinator::LogJoin(std::string sentence) {

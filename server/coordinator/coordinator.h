@@ -58,7 +58,8 @@ class Coordinator {
     v1::ResolvedJob job;
     // What to go on from; an empty path for initial values.
     PublishedCheckpoint resume;
-    // Whether who joins is logged: no news where all is one process.
+    // Whether who joins, and what comes of it, is logged: no news where all is
+    // one process.
     bool log_joins = true;
   };
   struct Environment {
@@ -184,6 +185,8 @@ class Coordinator {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // One sentence on what is waited for; empty when nothing is.
   std::string DescribeWait() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // One sentence on the state that was just entered; empty when it needs none.
+  std::string DescribeState() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::string Message() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void DescribeMembers(v1::JobStatus* status) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

@@ -24,11 +24,13 @@ std::string Coordinator::DescribeWait() const {
           waiting.push_back(&membership_.members(v1::MEMBER_KIND_SERVER)[i]);
         }
       }
-      return absl::StrCat("waits for ", MemberNames(waiting),
-                          base_.path.empty() ? " to initialise" : " to restore",
-                          " the shards, ",
-                          (limits.now_ms - state_since_ms_) / 1000,
-                          " s so far; gives up when the lease ends");
+      return absl::StrCat(
+          "waits while ", MemberNames(waiting),
+          waiting.size() == 1 ? (base_.path.empty() ? " initialises its shards"
+                                                    : " restores its shards")
+                              : (base_.path.empty() ? " initialise their shards"
+                                                    : " restore their shards"),
+          ", ", (limits.now_ms - state_since_ms_) / 1000, " s so far");
     }
     case v1::JOB_STATE_RUNNING: {
       const auto missing = membership_.Missing(v1::MEMBER_KIND_WORKER);
@@ -44,6 +46,32 @@ std::string Coordinator::DescribeWait() const {
                                 orchestrator_.Describe());
     default:
       return "";
+  }
+}
+
+std::string Coordinator::DescribeState() const {
+  switch (state_) {
+    case v1::JOB_STATE_INITIALIZING:
+      return absl::StrCat(
+          "all servers are there; ",
+          base_.path.empty()
+              ? std::string("they initialise their shards")
+              : absl::StrCat("they restore their shards from the checkpoint "
+                             "of step ",
+                             base_.step));
+    case v1::JOB_STATE_RUNNING: {
+      const auto missing = membership_.Missing(v1::MEMBER_KIND_WORKER);
+      return missing.empty() || !needs_workers()
+                 ? "the shards are ready"
+                 : absl::StrCat("the shards are ready; training begins when ",
+                                MemberNames(missing),
+                                missing.size() == 1 ? " has" : " have",
+                                " joined");
+    }
+    default: {
+      const std::string message = Message();
+      return message.empty() ? "" : absl::StrCat("the coordinator ", message);
+    }
   }
 }
 
@@ -97,6 +125,7 @@ void Coordinator::DescribeMembers(v1::JobStatus* status) const {
       entry->set_member_id(member.id);
       entry->set_address(member.address);
       entry->set_alive(member.alive);
+      entry->set_joined(member.ever_joined());
       entry->set_silent_ms(now_ms - (member.ever_joined()
                                          ? member.last_heard_ms
                                          : member.missing_since_ms));

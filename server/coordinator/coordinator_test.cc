@@ -18,7 +18,7 @@ TEST_F(CoordinatorTest, SaysWithinFiveSecondsWhichServerIsMissing) {
   ASSERT_TRUE(JoinServer(0, 100).ok());
   AdvanceMs(3000);
   const std::string expected =
-      "waits for server 1 of 2, missing for 3 s; gives up in 57 s";
+      "waits for server 1 of 2 to join, 3 s so far; gives up in 57 s";
   EXPECT_EQ(Message(), expected);
   EXPECT_THAT(log_, Contains("the coordinator " + expected));
   const auto map = coordinator_->GetShardMap();
@@ -120,7 +120,11 @@ TEST_F(CoordinatorTest, ShardsAreAssignedWhenAllServersAreThere) {
 
   servers_[0].assigns.Answer(0, v1::AssignShardsResponse());
   Run();
-  EXPECT_THAT(Message(), HasSubstr("waits for server 1 to restore"));
+  EXPECT_THAT(
+      Message(),
+      HasSubstr("waits while server 1 restores its shards, 0 s so far"));
+  EXPECT_THAT(log_, Contains("all servers are there; they restore their shards "
+                             "from the checkpoint of step 40"));
   EXPECT_FALSE(coordinator_->GetShardMap().ok());
   servers_[1].assigns.Answer(0, v1::AssignShardsResponse());
   Run();
@@ -151,7 +155,11 @@ TEST_F(CoordinatorTest, RunningSaysWhichWorkerIsMissing) {
   }
   AdvanceMs(4000);
   EXPECT_EQ(Message(),
-            "waits for worker 1 of 2, missing for 4 s; gives up in 56 s");
+            "waits for worker 1 of 2 to join, 4 s so far; gives up in 56 s");
+  EXPECT_THAT(log_, Contains("all servers are there; they initialise their "
+                             "shards"));
+  EXPECT_THAT(log_, Contains("the shards are ready; training begins when "
+                             "worker 1 has joined"));
 }
 
 TEST_F(CoordinatorTest, SilentWorkerIsNamedAndMayComeBack) {

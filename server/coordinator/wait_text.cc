@@ -26,14 +26,17 @@ std::string MissingText(const std::vector<const Member*>& missing,
                         int32_t count, const WaitLimits& limits) {
   const std::string names = MemberNames(missing);
   int64_t since_ms = missing.front()->missing_since_ms;
+  bool lost = false;
   for (const Member* member : missing) {
     since_ms = std::min(since_ms, member->missing_since_ms);
+    lost |= member->ever_joined();
   }
   const int64_t missing_ms = limits.now_ms - since_ms;
   const int64_t left_ms = std::max<int64_t>(limits.give_up_ms - missing_ms, 0);
-  return absl::StrCat("waits for ", names, " of ", count, ", missing for ",
-                      missing_ms / 1000, " s; gives up in ", left_ms / 1000,
-                      " s");
+  return absl::StrCat("waits for ", names, " of ", count,
+                      lost ? ", missing for " : " to join, ", missing_ms / 1000,
+                      lost ? " s" : " s so far", "; gives up in ",
+                      left_ms / 1000, " s");
 }
 
 }  // namespace selari

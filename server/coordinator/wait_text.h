@@ -22,8 +22,10 @@ struct WaitLimits {
 // "servers 0, 1 and 4"; "server 2". REQUIRES: not empty, one kind.
 std::string MemberNames(const std::vector<const Member*>& members);
 
-// "waits for worker 1 of 2, missing for 3 s; gives up in 297 s". REQUIRES: not
-// empty, one kind; `count` is how many there should be in all.
+// "waits for worker 1 of 2, missing for 3 s; gives up in 297 s", or, when none
+// of them has ever been there, "waits for worker 1 of 2 to join, 3 s so far;
+// gives up in 297 s". REQUIRES: not empty, one kind; `count` is how many there
+// should be in all.
 std::string MissingText(const std::vector<const Member*>& missing,
                         int32_t count, const WaitLimits& limits);
 

@@ -163,6 +163,9 @@ class StatusTest(ClusterTest):
                       "--workers", 1, "--listen", cluster.address, "--output",
                       cluster.folder / "out")
         cluster.wait_for("coordinator", "coordinator of job")
+        alone = harness.run("status", "--coordinator", cluster.address)
+        self.assertIn("server 0  has not joined yet", alone.stdout)
+        self.assertNotIn("missing", alone.stdout)
         cluster.start("server0", "server", "--coordinator", cluster.address)
         cluster.start("worker0", "worker", "--coordinator", cluster.address,
                       "--data-folder", cluster.folder)
