@@ -22,10 +22,14 @@ absl::Status List(const std::string& output_dir) {
   PosixFileEnv env;
   SELARI_RETURN_IF_ERROR(
       CheckFolder(output_dir, output_dir, "name a run's output folder"));
+  SELARI_RETURN_IF_ERROR(CheckIsRunOrCheckpoint(env, output_dir));
   const std::string dir = CheckpointsDir(output_dir);
   SELARI_ASSIGN_OR_RETURN(const std::vector<CheckpointInfo> checkpoints,
                           ListCheckpoints(env, dir));
-  std::fputs(DescribeCheckpoints(dir, checkpoints).c_str(), stdout);
+  if (checkpoints.empty()) {
+    return NoCheckpointError(dir);
+  }
+  std::fputs(DescribeCheckpoints(checkpoints).c_str(), stdout);
   return absl::OkStatus();
 }
 

@@ -38,11 +38,6 @@ void AddProblem(const absl::Status& problem, VerifyReport& report) {
   report.problems.emplace_back(problem.message());
 }
 
-absl::Status NoCheckpoint(absl::string_view checkpoints_dir) {
-  return absl::NotFoundError(
-      absl::StrCat("there is no checkpoint in \"", checkpoints_dir, "\""));
-}
-
 // Reads all of it, unless the list has found a fault already.
 absl::Status FullStatus(FileEnv& env, const CheckpointInfo& info) {
   return info.status.ok() ? VerifyCheckpoint(env, info.path).status
@@ -85,6 +80,11 @@ absl::StatusOr<std::vector<CheckpointInfo>> ListCheckpoints(
   return checkpoints;
 }
 
+absl::Status NoCheckpointError(absl::string_view checkpoints_dir) {
+  return absl::NotFoundError(
+      absl::StrCat("there is no checkpoint in \"", checkpoints_dir, "\""));
+}
+
 VerifyReport VerifyCheckpoint(FileEnv& env, absl::string_view dir) {
   VerifyReport report;
   const absl::StatusOr<std::unique_ptr<CheckpointReader>> opened =
@@ -123,7 +123,7 @@ absl::StatusOr<std::string> FindNewestCheckpoint(
   SELARI_ASSIGN_OR_RETURN(const std::vector<CheckpointInfo> checkpoints,
                           ListCheckpoints(env, checkpoints_dir));
   if (checkpoints.empty()) {
-    return NoCheckpoint(checkpoints_dir);
+    return NoCheckpointError(checkpoints_dir);
   }
   const CheckpointInfo& newest = checkpoints.back();
   const absl::Status status = FullStatus(env, newest);
@@ -152,7 +152,7 @@ absl::StatusOr<LatestCheckpoint> FindLatestCheckpoint(
   SELARI_ASSIGN_OR_RETURN(const std::vector<CheckpointInfo> checkpoints,
                           ListCheckpoints(env, checkpoints_dir));
   if (checkpoints.empty()) {
-    return NoCheckpoint(checkpoints_dir);
+    return NoCheckpointError(checkpoints_dir);
   }
   LatestCheckpoint latest;
   std::vector<absl::Status> damages;

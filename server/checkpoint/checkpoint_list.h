@@ -34,6 +34,9 @@ struct CheckpointInfo {
 [[nodiscard]] absl::StatusOr<std::vector<CheckpointInfo>> ListCheckpoints(
     FileEnv& env, absl::string_view checkpoints_dir);
 
+// NOT_FOUND, for a list that is empty.
+[[nodiscard]] absl::Status NoCheckpointError(absl::string_view checkpoints_dir);
+
 struct VerifyReport {
   // Sentences, each naming a file. Empty: the checkpoint is whole.
   std::vector<std::string> problems;

@@ -103,18 +103,26 @@ TEST(CheckpointListTest, AFileInThePlaceOfACheckpointIsDamage) {
 
 TEST(CheckpointListTest, TableShowsWholeAndDamaged) {
   FaultFileEnv env;
-  EXPECT_EQ(DescribeCheckpoints("c", *ListCheckpoints(env, "c")),
-            "There is no checkpoint in \"c\".\n");
   ASSERT_TRUE(WriteExample(env, "c", {.step = 1234567890123}).ok());
   ASSERT_TRUE(WriteExample(env, "c", {.step = 8}).ok());
   ASSERT_TRUE(env.RemoveFile("c/step-000000008/MANIFEST.textproto").ok());
-  const std::string table =
-      DescribeCheckpoints("c", *ListCheckpoints(env, "c"));
+  ASSERT_TRUE(WriteExample(env, "c", {.step = 9}).ok());
+  const std::string file =
+      JoinPath("c/step-000000009",
+               (*ListCheckpoints(env, "c"))[1].manifest.shards(0).file_name());
+  std::string bytes = *ReadFile(env, file, 1 << 20);
+  bytes.resize(bytes.size() - 1);
+  ASSERT_TRUE(WriteFileAtomically(env, file, bytes).ok());
+  const std::string table = DescribeCheckpoints(*ListCheckpoints(env, "c"));
   EXPECT_TRUE(absl::StrContains(table, "2023-11-14 22:13:20")) << table;
   EXPECT_TRUE(absl::StrContains(table, "step-1234567890123\n")) << table;
   EXPECT_TRUE(absl::StrContains(table, "damaged, see below")) << table;
   EXPECT_TRUE(absl::StrContains(table, "\nstep 8: no complete checkpoint"))
       << table;
+  EXPECT_TRUE(absl::StrContains(table, "\nstep 9: ")) << table;
+  EXPECT_TRUE(absl::StrContains(table, file)) << table;
+  // Which bytes stand in the files, a list does not look at.
+  EXPECT_TRUE(absl::StrContains(table, "`selari checkpoint verify`")) << table;
 }
 
 TEST(CheckpointListTest, WholeCheckpointIsOneSentence) {

@@ -23,12 +23,7 @@ constexpr std::size_t kShownDigits = 16;
 }  // namespace
 
 std::string DescribeCheckpoints(
-    absl::string_view checkpoints_dir,
     const std::vector<CheckpointInfo>& checkpoints) {
-  if (checkpoints.empty()) {
-    return absl::StrCat("There is no checkpoint in \"", checkpoints_dir,
-                        "\".\n");
-  }
   std::string table =
       absl::StrFormat("%12s  %-20s %10s  %6s  %-16s  %s\n", "STEP",
                       "PUBLISHED (UTC)", "SIZE", "SHARDS", "DIGEST", "FOLDER");
@@ -51,7 +46,9 @@ std::string DescribeCheckpoints(
         manifest.state_digest().substr(0, kShownDigits),
         BaseName(checkpoint.path));
   }
-  return table + problems;
+  return absl::StrCat(table, problems,
+                      "Checked: manifests, headers and sizes of all files. "
+                      "`selari checkpoint verify` reads all of one.\n");
 }
 
 std::string DescribeVerification(absl::string_view dir,

@@ -12,10 +12,10 @@
 
 namespace selari {
 
-// A table with one line for each checkpoint and a sentence below for each
-// that is damaged. Times are in UTC.
-std::string DescribeCheckpoints(absl::string_view checkpoints_dir,
-                                const std::vector<CheckpointInfo>& checkpoints);
+// A table with one line for each checkpoint, and below it a sentence for each
+// that is damaged and one on what was not looked at. Times are in UTC.
+// REQUIRES: there is one.
+std::string DescribeCheckpoints(const std::vector<CheckpointInfo>& checkpoints);
 
 // One sentence if the checkpoint is whole, otherwise one for each problem.
 std::string DescribeVerification(absl::string_view dir,

@@ -42,6 +42,39 @@ class BadPathsTest(unittest.TestCase):
                     self.assertEqual(result.code, 2, str(result))
                     self.assertIn(reason, result.stderr)
 
+    def test_where_there_is_no_checkpoint_every_command_says_so(self):
+        empty = self.folder / "empty"
+        empty.mkdir()
+        for command in [["digest"], ["checkpoint", "list"],
+                        ["checkpoint", "verify"],
+                        ["export", "--output", self.folder / "x.npz"]]:
+            for path in [empty, "/"]:
+                with self.subTest(f"{command} {path}"):
+                    result = harness.run(*command, path)
+                    self.assertEqual(result.code, 2, str(result))
+                    self.assertIn("no ", result.stderr)
+                    self.assertIn("checkpoint in", result.stderr)
+                    self.assertEqual(result.stdout, "")
+
+    def test_a_list_shows_what_is_seen_without_reading_all(self):
+        harness.train(self.job, self.folder / "out", "--centralised",
+                      "--set", "checkpointing.every_steps=12")
+        result = harness.run("checkpoint", "list", self.folder / "out")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertNotIn("damaged", result.stdout)
+        self.assertIn("selari checkpoint verify", result.stdout)
+        newest = self.folder / "out" / "checkpoints" / "step-000000024"
+        file = sorted(newest.glob("*.safetensors"))[0]
+        file.write_bytes(file.read_bytes()[:-1])
+        result = harness.run("checkpoint", "list", self.folder / "out")
+        self.assertEqual(result.code, 0, str(result))
+        self.assertIn("damaged, see below", result.stdout)
+        self.assertIn(str(file), result.stdout)
+        result = harness.run("checkpoint", "list",
+                             self.folder / "out" / "checkpoints")
+        self.assertEqual(result.code, 2, str(result))
+        self.assertIn("name the run", result.stderr)
+
     def test_export_into_a_folder_that_is_not_there(self):
         harness.train(self.job, self.folder / "out", "--centralised")
         path = self.folder / "nowhere" / "x.npz"
