@@ -49,7 +49,7 @@ class JsonView : public TrainView {
            {"step", p.step},
            {"total_steps", p.total_steps},
            {"samples_per_second", Known(p.samples_per_second)},
-           {"loss", Number(p.loss)},
+           {"loss", p.loss.has_value() ? Number(*p.loss) : Json(nullptr)},
            {"accuracy",
             p.accuracy.has_value() ? Number(*p.accuracy) : Json(nullptr)},
            {"seconds_left", Known(p.seconds_left)},
@@ -71,14 +71,18 @@ class JsonView : public TrainView {
     Json workers = Json::array();
     for (const v1::MemberStatus& worker : s.workers) {
       const v1::WorkerTotals& t = worker.totals();
+      // One of another make need not count.
+      const auto told = [&worker](Json value) {
+        return worker.has_totals() ? value : Json(nullptr);
+      };
       workers.push_back({{"worker", worker.member_id()},
-                         {"samples", t.samples()},
-                         {"compute_seconds", t.compute_us() * 1e-6},
-                         {"pull_wait_seconds", t.pull_wait_us() * 1e-6},
-                         {"push_wait_seconds", t.push_wait_us() * 1e-6},
-                         {"bytes_pushed", t.bytes_pushed()},
-                         {"bytes_pulled", t.bytes_pulled()},
-                         {"bytes_shared", t.bytes_shared()}});
+                         {"samples", told(t.samples())},
+                         {"compute_seconds", told(t.compute_us() * 1e-6)},
+                         {"pull_wait_seconds", told(t.pull_wait_us() * 1e-6)},
+                         {"push_wait_seconds", told(t.push_wait_us() * 1e-6)},
+                         {"bytes_pushed", told(t.bytes_pushed())},
+                         {"bytes_pulled", told(t.bytes_pulled())},
+                         {"bytes_shared", told(t.bytes_shared())}});
     }
     const Json none(nullptr);
     Print({{"event", "summary"},

@@ -42,7 +42,10 @@ class FileRecorder : public RunRecorder {
 
   void OnStep(const TrainProgress& p) override {
     std::optional<double> rate;
-    std::vector<Scalar> scalars = {{"train/loss", p.loss}};
+    std::vector<Scalar> scalars;
+    if (p.loss.has_value()) {
+      scalars.push_back({"train/loss", *p.loss});
+    }
     if (p.accuracy.has_value()) {
       scalars.push_back({"train/accuracy", *p.accuracy});
     }

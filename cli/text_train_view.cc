@@ -22,15 +22,19 @@ std::string ProgressText(const TrainProgress& p) {
     absl::StrAppend(&text, "  ", HumanCount(p.samples_per_second),
                     " samples/s");
   }
-  absl::StrAppendFormat(&text, "  loss %.4f", p.loss);
+  if (p.loss.has_value()) {
+    absl::StrAppendFormat(&text, "  loss %.4f", *p.loss);
+  }
   if (p.accuracy.has_value()) {
     absl::StrAppendFormat(&text, "  accuracy %.4f", *p.accuracy);
   }
   if (p.seconds_left >= 0) {
     absl::StrAppend(&text, "  ", HumanSeconds(p.seconds_left), " left");
   }
-  absl::StrAppend(&text, "  pushed ", HumanBytes(p.bytes_pushed), "  pulled ",
-                  HumanBytes(p.bytes_pulled));
+  if (p.bytes_pushed > 0 || p.bytes_pulled > 0) {
+    absl::StrAppend(&text, "  pushed ", HumanBytes(p.bytes_pushed), "  pulled ",
+                    HumanBytes(p.bytes_pulled));
+  }
   return text;
 }
 
@@ -48,6 +52,10 @@ std::string EvaluationText(const v1::Evaluation& e) {
 
 // A worker's time, split into what it was spent on.
 std::string WorkerText(const v1::MemberStatus& worker) {
+  if (!worker.has_totals()) {
+    return absl::StrCat("worker ", worker.member_id(),
+                        "    reported neither samples nor times");
+  }
   const v1::WorkerTotals& t = worker.totals();
   const double total_us = std::max<double>(
       1, static_cast<double>(t.compute_us() + t.pull_wait_us() +

@@ -32,7 +32,8 @@ struct TrainProgress {
   int64_t step = 0;                // updates applied
   int64_t total_steps = 0;         // 0: not known
   double samples_per_second = -1;  // negative: not known
-  double loss = 0;                 // mean over the newest logged steps
+  // Mean over the newest logged steps; none before.
+  std::optional<double> loss;
   std::optional<double> accuracy;  // share in [0, 1]; none for regression
   double seconds_left = -1;        // negative: not known
   int64_t bytes_pushed = 0;

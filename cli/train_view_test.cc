@@ -118,6 +118,25 @@ TEST(PlainViewTest, WhatIsNotKnownIsNotShown) {
             "5.0 MB\n");
 }
 
+TEST(PlainViewTest, NothingIsNoughtThatNobodyReported) {
+  TrainProgress progress;
+  progress.step = 3;
+  EXPECT_EQ(Printed(MakeLiveView,
+                    [&](TrainView* view) { view->OnProgress(progress); }),
+            "\r\x1b[?7lstep 3\x1b[K\x1b[?7h");
+  TrainSummary summary = Summary();
+  summary.workers[0].clear_totals();
+  const std::string text = Printed(
+      MakePlainView, [&](TrainView* view) { view->OnSummary(summary); });
+  EXPECT_NE(text.find("worker 1    reported neither samples nor times\n"),
+            std::string::npos)
+      << text;
+  const std::string json =
+      Printed(MakeJsonView, [&](TrainView* view) { view->OnSummary(summary); });
+  EXPECT_NE(json.find("\"worker\":1,\"samples\":null"), std::string::npos)
+      << json;
+}
+
 TEST(PlainViewTest, AFailedRunSaysHowToGoOn) {
   const std::string text = Printed(MakePlainView, [](TrainView* view) {
     TrainSummary summary = Summary();

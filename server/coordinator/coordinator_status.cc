@@ -132,7 +132,9 @@ void Coordinator::DescribeMembers(v1::JobStatus* status) const {
       if (kind == v1::MEMBER_KIND_WORKER) {
         const JobProgress::WorkerProgress& worker = progress_.worker(member.id);
         entry->set_step(worker.step);
-        *entry->mutable_totals() = worker.totals;
+        if (worker.totals.has_value()) {
+          *entry->mutable_totals() = *worker.totals;
+        }
         entry->set_finished(worker.finished);
       }
     }

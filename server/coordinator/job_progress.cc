@@ -43,15 +43,18 @@ JobProgress::JobProgress(int32_t workers, int64_t start_step,
 void JobProgress::OnWorkerJoined(int32_t worker, uint64_t incarnation) {
   workers_[worker].finished = false;
   if (lives_[worker].incarnation != incarnation) {
-    lives_[worker] = {incarnation, workers_[worker].totals};
+    lives_[worker] = {incarnation,
+                      workers_[worker].totals.value_or(v1::WorkerTotals())};
   }
 }
 
 void JobProgress::ReportTotals(const v1::ReportProgressRequest& report) {
   SELARI_CHECK(report.worker_id() >= 0 &&
                report.worker_id() < static_cast<int32_t>(workers_.size()));
-  workers_[report.worker_id()].totals =
-      Sum(lives_[report.worker_id()].before, report.totals());
+  if (report.has_totals()) {
+    workers_[report.worker_id()].totals =
+        Sum(lives_[report.worker_id()].before, report.totals());
+  }
 }
 
 void JobProgress::Report(const v1::ReportProgressRequest& report) {

@@ -29,8 +29,8 @@ class JobProgress {
 
   struct WorkerProgress {
     int64_t step = 0;
-    // Of all its lives.
-    v1::WorkerTotals totals;
+    // Of all its lives; none until it has reported some.
+    std::optional<v1::WorkerTotals> totals;
     bool finished = false;
   };
 

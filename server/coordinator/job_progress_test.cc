@@ -122,6 +122,16 @@ TEST(JobProgressTest, FinishedWhenAllAre) {
   EXPECT_FALSE(progress.all_finished());
 }
 
+TEST(JobProgressTest, AWorkerThatDoesNotCountHasNoTotals) {
+  JobProgress progress(1, 0);
+  progress.Report(Report(0, 9));
+  EXPECT_FALSE(progress.worker(0).totals.has_value());
+  v1::ReportProgressRequest report = Report(0, 10);
+  report.mutable_totals();
+  progress.Report(report);
+  EXPECT_TRUE(progress.worker(0).totals.has_value());
+}
+
 TEST(JobProgressTest, TotalsAreOfAllLivesOfAWorker) {
   JobProgress progress(2, 0);
   v1::ReportProgressRequest report = Report(1, 9);
@@ -129,18 +139,18 @@ TEST(JobProgressTest, TotalsAreOfAllLivesOfAWorker) {
     report.mutable_totals()->set_samples(samples);
     report.mutable_totals()->set_bytes_pulled(2 * samples);
     progress.Report(report);
-    return progress.worker(1).totals.samples();
+    return progress.worker(1).totals->samples();
   };
   progress.OnWorkerJoined(1, 77);
   EXPECT_EQ(report_samples(100), 100);
   progress.OnWorkerJoined(1, 77);
   EXPECT_EQ(report_samples(110), 110) << "the same life goes on";
   progress.OnWorkerJoined(1, 78);
-  EXPECT_EQ(progress.worker(1).totals.samples(), 110);
+  EXPECT_EQ(progress.worker(1).totals->samples(), 110);
   EXPECT_EQ(report_samples(5), 115);
   progress.OnWorkerJoined(1, 79);
   EXPECT_EQ(report_samples(1), 116);
-  EXPECT_EQ(progress.worker(1).totals.bytes_pulled(), 232);
+  EXPECT_EQ(progress.worker(1).totals->bytes_pulled(), 232);
 }
 
 TEST(JobProgressTest, KeepsTheNewestOnly) {

@@ -97,9 +97,13 @@ class OpenContractTest(unittest.TestCase):
         self.assertEqual(script.returncode, 0, script.stderr)
         accuracy = float(script.stdout.split()[-1])
         self.assertGreater(accuracy, 0.74, script.stdout)
-        for process in processes:
-            result = harness.finish(process)
+        results = [harness.finish(process) for process in processes]
+        for result in results:
             self.assertEqual(result.code, 0, str(result))
+        # It does not count, which is not the same as nought.
+        self.assertIn("worker 0    reported neither samples nor times",
+                      results[0].stdout)
+        self.assertNotIn("samples/s", results[0].stdout)
 
 
 if __name__ == "__main__":
