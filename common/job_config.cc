@@ -142,6 +142,9 @@ void FillJobDefaults(v1::Job* job) {
   if (cluster->join_timeout_s() == 0) {
     cluster->set_join_timeout_s(300);
   }
+  if (job->checkpointing().durability() == v1::DURABILITY_UNSPECIFIED) {
+    job->mutable_checkpointing()->set_durability(v1::DURABILITY_CHECKPOINTED);
+  }
   if (job->checkpointing().keep() == 0) {
     job->mutable_checkpointing()->set_keep(3);
   }

@@ -76,6 +76,7 @@ struct PushAck {
   int64_t sequence = 0;
   int64_t version = 0;  // updates applied to the chunk
   bool repeated = false;
+  bool journaled = false;  // it is on the disk, too
 };
 
 struct ChunkValue {

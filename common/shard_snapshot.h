@@ -58,6 +58,9 @@ struct ShardSnapshot {
   std::vector<ChunkState> chunks;
   // Ascending by worker_id, each id once.
   std::vector<WorkerClock> workers;
+  // With a log: ops that the snapshot has for certain, from the log's first on.
+  // In SYNC it may have later ones too, as it takes each chunk at `version`.
+  int64_t log_sequence = 0;
 };
 
 }  // namespace selari

@@ -218,7 +218,8 @@ v1::PushAck ToProto(const PushAck& ack) {
   message.set_sequence(ack.sequence);
   message.set_version(ack.version);
   message.set_repeated_push(ack.repeated);
-  message.set_guarantee(v1::GUARANTEE_CHECKPOINTED);
+  message.set_guarantee(ack.journaled ? v1::GUARANTEE_JOURNALED
+                                      : v1::GUARANTEE_CHECKPOINTED);
   return message;
 }
 

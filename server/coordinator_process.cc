@@ -10,6 +10,7 @@
 #include "common/log_line.h"
 #include "common/posix_file_env.h"
 #include "common/status.h"
+#include "server/checkpoint/checkpoint_path.h"
 #include "server/coordinator/coordinator.h"
 #include "server/coordinator/coordinator_stores.h"
 #include "server/coordinator/resume.h"
@@ -68,6 +69,10 @@ class CoordinatorProcessImpl final : public CoordinatorProcess {
 absl::Status CoordinatorProcessImpl::MakeCoordinator() {
   Coordinator::Options options;
   options.job = options_.job;
+  if (options_.job.job().checkpointing().durability() ==
+      v1::DURABILITY_JOURNALED) {
+    options.journal_directory = JournalsDir(options_.output_dir);
+  }
   if (!options_.resume_checkpoint.empty()) {
     SELARI_ASSIGN_OR_RETURN(
         options.resume,

@@ -141,6 +141,9 @@ absl::Status ServerRun::Listen(const v1::ResolvedJob& job) {
   environment.on_end = [this](const v1::EndJobRequest& how) {
     EndWithJob(how.state(), how.message());
   };
+  environment.log = [this](const std::string& sentence) {
+    log_(absl::StrCat("server at ", address_, " ", sentence));
+  };
   control_ =
       std::make_unique<LocalShardControl>(control, std::move(environment));
 

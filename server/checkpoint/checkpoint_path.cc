@@ -28,6 +28,10 @@ std::string CheckpointsDir(absl::string_view output_dir) {
   return JoinPath(output_dir, "checkpoints");
 }
 
+std::string JournalsDir(absl::string_view output_dir) {
+  return JoinPath(output_dir, "journals");
+}
+
 std::string CheckpointName(int64_t step) {
   SELARI_CHECK(step >= 0);
   return absl::StrFormat("%s%09d", kStepPrefix, step);

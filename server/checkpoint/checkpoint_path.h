@@ -23,6 +23,8 @@ inline constexpr absl::string_view kManifestFileName = "MANIFEST.textproto";
 
 // The folder of all checkpoints of a job.
 std::string CheckpointsDir(absl::string_view output_dir);
+// The folder of its journals.
+std::string JournalsDir(absl::string_view output_dir);
 
 // "step-000000123"; more digits when needed. REQUIRES: step >= 0.
 std::string CheckpointName(int64_t step);

@@ -136,6 +136,7 @@ absl::StatusOr<ShardSnapshot> ReadShardSnapshot(CheckpointReader& reader,
         reader.files()[static_cast<std::size_t>(shard)];
     snapshot.version = file.version;
     snapshot.workers = file.workers;
+    snapshot.log_sequence = reader.manifest().shards(shard).journal_sequence();
   } else {
     snapshot.workers = ClocksOnly(reader.manifest());
   }

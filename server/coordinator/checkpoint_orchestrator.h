@@ -13,6 +13,7 @@
 // they are.
 //
 //   capture on all servers -> files in one folder -> publish -> retention
+//     -> servers trim their journals
 //
 // It calls servers and the disk only through the closures it posts. Thread
 // safety: none; every method runs under the coordinator's lock.
@@ -122,6 +123,14 @@ class CheckpointOrchestrator {
     bool any_chunk = false;
   };
 
+  template <class Request>
+  Request NewRequest(const Server& server) const {
+    Request request;
+    request.set_job_id(job_.job_id());
+    request.set_incarnation(server.incarnation);
+    return request;
+  }
+  std::set<size_t> AllServers() const;
   bool sync() const { return IsSync(job_.job()); }
   void Enqueue(Request request);
   void StartNextRequest();
@@ -145,6 +154,7 @@ class CheckpointOrchestrator {
   void PublishCapture(int64_t id);
   void OnPublished(int64_t id,
                    const absl::StatusOr<PublishedCheckpoint>& published);
+  void TrimJournals(const Capture& capture);
   void ForgetCapturesAfter(int64_t step);
   int64_t StepOf(const Capture& capture) const;
   std::string ServerName(size_t server) const;

@@ -252,6 +252,7 @@ absl::StatusOr<v1::RenewLeaseResponse> Coordinator::RenewLease(
   v1::RenewLeaseResponse response;
   response.set_state(state_);
   response.set_shard_map_version(shard_map_.version());
+  response.set_base_map_version(base_map_version_);
   return response;
 }
 
@@ -300,7 +301,7 @@ absl::StatusOr<v1::ReportProgressResponse> Coordinator::ReportProgress(
   ++change_count_;
   // Of work that was undone since, only its cost and its end count.
   if (request.shard_map_version() == 0 ||
-      request.shard_map_version() >= shard_map_.version()) {
+      request.shard_map_version() >= base_map_version_) {
     progress_.Report(request);
   } else {
     progress_.ReportTotals(request);

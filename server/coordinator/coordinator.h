@@ -17,6 +17,11 @@
 // the step that the last one was in may be applied to some chunks and not to
 // others, so that nobody can see the weights it began with any more.
 //
+// With DURABILITY_JOURNALED nothing goes back for a server: RUNNING -> JOINING
+// -> INITIALIZING -> RUNNING again, but the lost shards come to where they were
+// by their journals, the others stay as they are, and workers only find the
+// server anew.
+//
 // It never waits in silence: JobStatus.message says who is missing, since when
 // and when the coordinator gives up, and the same goes to `log` within 5 s.
 //
@@ -58,6 +63,8 @@ class Coordinator {
     v1::ResolvedJob job;
     // What to go on from; an empty path for initial values.
     PublishedCheckpoint resume;
+    // Where servers keep journals; empty: they keep none.
+    std::string journal_directory;
     // Whether who joins, and what comes of it, is logged: no news where all is
     // one process.
     bool log_joins = true;
@@ -160,14 +167,18 @@ class Coordinator {
   void MaybeInitialize() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AssignShards(size_t server) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnAssigned(int64_t map_version, size_t server,
-                  const absl::Status& status)
+                  const absl::StatusOr<v1::AssignShardsResponse>& response)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnAllAssigned() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnMemberGone(v1::MemberKind kind, int32_t id, absl::string_view how)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LoseServer(int32_t id, absl::string_view how)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LoseWorker(int32_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void GoBack(const std::string& what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Recover(const std::string& what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // False when the job fails for it.
+  bool CountLoss(const std::string& what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnLeaseEnded(const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void GiveUpIfTooLate(v1::MemberKind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Whether the job cannot go on without a worker that registers.
@@ -175,6 +186,10 @@ class Coordinator {
 
   int64_t StartStep() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Finish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Stop(std::vector<CheckpointOrchestrator::Done> waiters)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AnswerStops(const absl::StatusOr<PublishedCheckpoint>& published)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnLastCheckpoint(v1::JobState end_state,
                         const absl::StatusOr<PublishedCheckpoint>& published)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -212,11 +227,21 @@ class Coordinator {
   // Of servers that were lost: calls may still be posted to them.
   std::vector<std::unique_ptr<ShardControl>> old_controls_ ABSL_GUARDED_BY(mu_);
   std::vector<bool> assigned_ ABSL_GUARDED_BY(mu_);
+  // The greatest version of a shard, as servers said when they were assigned.
+  int64_t assigned_version_ ABSL_GUARDED_BY(mu_) = 0;
   PublishedCheckpoint newest_ ABSL_GUARDED_BY(mu_);
   // What the shards began with, last.
   PublishedCheckpoint base_ ABSL_GUARDED_BY(mu_);
-  // Members lost since there was a new checkpoint.
+  // Of the map with which they did, or will.
+  int64_t base_map_version_ ABSL_GUARDED_BY(mu_) = 1;
+  // JOINING and INITIALIZING end with shards that go on where they were.
+  bool recovering_ ABSL_GUARDED_BY(mu_) = false;
+  // Stops that wait for that.
+  std::vector<CheckpointOrchestrator::Done> stops_ ABSL_GUARDED_BY(mu_);
+  // Members lost since there was a new checkpoint, or, when nothing is lost
+  // with them, since loss_step_.
   int losses_ ABSL_GUARDED_BY(mu_) = 0;
+  int64_t loss_step_ ABSL_GUARDED_BY(mu_) = 0;
   CheckpointOrchestrator orchestrator_ ABSL_GUARDED_BY(mu_);
   int64_t change_count_ ABSL_GUARDED_BY(mu_) = 1;
   int64_t state_since_ms_ ABSL_GUARDED_BY(mu_);

@@ -108,19 +108,17 @@ void Coordinator::StopJob(Done<v1::StopJobResponse> done) {
       answer(newest_);
       return;
     case v1::JOB_STATE_RUNNING:
-      SetState(v1::JOB_STATE_STOPPING);
-      orchestrator_.SaveAndStop(
-          [this](const absl::StatusOr<PublishedCheckpoint>& published) {
-            mu_.AssertHeld();
-            OnLastCheckpoint(v1::JOB_STATE_STOPPED, published);
-          });
-      orchestrator_.SaveAndStop(answer);
+      Stop({answer});
       return;
     case v1::JOB_STATE_STOPPING:
     case v1::JOB_STATE_FINISHING:
       orchestrator_.SaveAndStop(answer);
       return;
     default:
+      if (recovering_) {
+        stops_.push_back(answer);
+        return;
+      }
       // Until the first map's shards are there, nothing was trained.
       if (newest_.path.empty() &&
           (shard_map_.version() > 1 ||
@@ -139,6 +137,26 @@ void Coordinator::StopJob(Done<v1::StopJobResponse> done) {
   }
 }
 
+// REQUIRES: RUNNING.
+void Coordinator::Stop(std::vector<CheckpointOrchestrator::Done> waiters) {
+  SetState(v1::JOB_STATE_STOPPING);
+  orchestrator_.SaveAndStop(
+      [this](const absl::StatusOr<PublishedCheckpoint>& published) {
+        mu_.AssertHeld();
+        OnLastCheckpoint(v1::JOB_STATE_STOPPED, published);
+      });
+  for (CheckpointOrchestrator::Done& waiter : waiters) {
+    orchestrator_.SaveAndStop(std::move(waiter));
+  }
+}
+
+void Coordinator::AnswerStops(
+    const absl::StatusOr<PublishedCheckpoint>& published) {
+  for (const CheckpointOrchestrator::Done& stop : std::exchange(stops_, {})) {
+    stop(published);
+  }
+}
+
 void Coordinator::FailJob(const absl::Status& why) {
   MutexLock lock(&mu_);
   Fail(why);
@@ -151,6 +169,7 @@ void Coordinator::Fail(const absl::Status& why) {
   failure_ = why;
   SetState(v1::JOB_STATE_FAILED);
   orchestrator_.Abort(JobFailed());
+  AnswerStops(JobFailed());
   EndServers();
 }
 

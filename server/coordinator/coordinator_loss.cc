@@ -1,5 +1,6 @@
 // What happens when a member of a running job is lost: the part of Coordinator
-// that takes all of them back to the newest checkpoint.
+// that takes all of them back to the newest checkpoint, or waits for the lost
+// one to come to where it was by its journals.
 
 #include "absl/strings/str_cat.h"
 #include "common/job_reduction.h"
@@ -34,9 +35,18 @@ void Coordinator::OnMemberGone(v1::MemberKind kind, int32_t id,
   }
 }
 
-// Its shards are gone.
+// Its shards are gone, but for what is on a disk.
 void Coordinator::LoseServer(int32_t id, absl::string_view how) {
-  if (state_ != v1::JOB_STATE_JOINING) {  // else one is waited for already
+  if (state_ == v1::JOB_STATE_JOINING) {
+    return;  // one is waited for already
+  }
+  // Not in STOPPING: workers that were told of it do not send again what the
+  // last cut may need.
+  const bool whole = recovering_ || state_ == v1::JOB_STATE_RUNNING ||
+                     state_ == v1::JOB_STATE_FINISHING;
+  if (whole && !options_.journal_directory.empty()) {
+    Recover(absl::StrCat(MemberName(v1::MEMBER_KIND_SERVER, id), " ", how));
+  } else {
     GoBack(absl::StrCat(MemberName(v1::MEMBER_KIND_SERVER, id), " ", how,
                         " and lost its shards"));
   }
@@ -46,11 +56,24 @@ void Coordinator::LoseWorker(int32_t id) {
   // In STOPPING too: the last checkpoint must not have its mixed gradient.
   if (IsSync(options_.job.job()) &&
       (state_ == v1::JOB_STATE_RUNNING || state_ == v1::JOB_STATE_FINISHING ||
-       state_ == v1::JOB_STATE_STOPPING)) {
+       state_ == v1::JOB_STATE_STOPPING || recovering_)) {
     GoBack(
         absl::StrCat(MemberName(v1::MEMBER_KIND_WORKER, id), " begins anew"));
     MaybeInitialize();
   }
+}
+
+bool Coordinator::CountLoss(const std::string& what) {
+  if (++losses_ <= kLossesMax) {
+    return true;
+  }
+  Fail(absl::UnavailableError(absl::StrCat(
+      what, "; it is the ", losses_, "th loss of a member since ",
+      newest_.path.empty()
+          ? std::string("the job began")
+          : absl::StrCat("the checkpoint of step ", newest_.step),
+      "; set checkpointing.every_steps lower, or mend the members")));
+  return false;
 }
 
 // All begin at the newest checkpoint, once all servers are there.
@@ -59,13 +82,7 @@ void Coordinator::GoBack(const std::string& what) {
     Fail(absl::UnavailableError(what));
     return;
   }
-  if (++losses_ > kLossesMax) {
-    Fail(absl::UnavailableError(absl::StrCat(
-        what, "; it is the ", losses_, "th loss of a member since ",
-        newest_.path.empty()
-            ? std::string("the job began")
-            : absl::StrCat("the checkpoint of step ", newest_.step),
-        "; set checkpointing.every_steps lower, or mend the members")));
+  if (!CountLoss(what)) {
     return;
   }
   Log(absl::StrCat(
@@ -73,6 +90,25 @@ void Coordinator::GoBack(const std::string& what) {
       newest_.path.empty()
           ? std::string("its beginning")
           : absl::StrCat("its checkpoint of step ", newest_.step)));
+  recovering_ = false;
+  base_map_version_ = shard_map_.version() + 1;
+  SetState(v1::JOB_STATE_JOINING);
+  orchestrator_.Interrupt(absl::UnavailableError(what));
+  AnswerStops(absl::UnavailableError(what));
+}
+
+// The server comes back with all that was acknowledged. The job stands still
+// until then, and nothing else happens to it.
+void Coordinator::Recover(const std::string& what) {
+  if (progress_.step() > loss_step_) {
+    losses_ = 0;
+  }
+  loss_step_ = progress_.step();
+  if (!CountLoss(what)) {
+    return;
+  }
+  Log(absl::StrCat(what, "; its journals have what it acknowledged"));
+  recovering_ = true;
   SetState(v1::JOB_STATE_JOINING);
   orchestrator_.Interrupt(absl::UnavailableError(what));
 }

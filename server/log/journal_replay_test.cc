@@ -28,7 +28,7 @@ std::string FromSnapshot(FaultFileEnv* env, const RecordedLog& log) {
   auto state = ShardState::FromSnapshot(log.job, log.snapshot);
   EXPECT_TRUE(state.ok()) << state.status();
   const auto contents =
-      ReadJournal(*env, "j", log.id(), log.snapshot_sequence,
+      ReadJournal(*env, "j", log.id(), log.snapshot.log_sequence,
                   [&state](int64_t, const ShardOp& op) {
                     return ReplayOp(op, state->get()).status();
                   });
@@ -56,6 +56,23 @@ TEST_P(SyncReplayTest, GivesTheSameBits) {
        RecordSync(GetParam(), kTensors, /*shards=*/3, /*steps=*/4)) {
     ExpectSameState(&env, log);
   }
+}
+
+// A capture may begin when a part of the next step is in the log already, and
+// end when chunks are at two versions: its place in the log is early enough,
+// and not simply the beginning.
+TEST_P(SyncReplayTest, ASnapshotKnowsWhereTheLogGoesOnFromIt) {
+  int64_t later_than_first = 0;
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    FaultFileEnv env;
+    for (const RecordedLog& log :
+         RecordSync(GetParam(), kTensors, /*shards=*/3, /*steps=*/4, seed)) {
+      WriteJournal(&env, "j", log, /*group=*/3);
+      EXPECT_EQ(FromSnapshot(&env, log), log.end) << "seed " << seed;
+      later_than_first += log.snapshot.log_sequence > 0 ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(later_than_first, 30 * 3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Optimizers, SyncReplayTest,

@@ -99,13 +99,14 @@ class OrderedWorker {
 
 std::vector<RecordedLog> RecordSync(const std::string& optimizer,
                                     const Tensors& tensors, int32_t shards,
-                                    int64_t steps) {
+                                    int64_t steps, uint64_t seed) {
   v1::ResolvedJob resolved = MakeTestJob(tensors);
   resolved.mutable_job()->mutable_cluster()->set_shard_count(shards);
   SetOptimizer(optimizer, resolved.mutable_job()->mutable_optimizer());
   const auto job = CreateJobOrDie(resolved);
   SyncSimulation::Options options;
   options.workers = 3;
+  options.seed = seed;
   SyncSimulation simulation(job, options);
   simulation.CaptureAt(steps / 2);
   simulation.RunTo(steps);
@@ -137,7 +138,7 @@ RecordedLog RecordOrdered(v1::Consistency mode, const Tensors& tensors,
   SetOptimizer("adam", job.mutable_optimizer());
   RecordedLog log;
   log.job = CreateJobOrDie(resolved);
-  Shard shard(ShardState::Initial(log.job, 0),
+  Shard shard(ShardState::Initial(log.job, 0), Shard::LogPosition(),
               [&log](const ShardOp& op) { log.ops.push_back(op); });
   std::vector<OrderedWorker> workers;
   for (int32_t id = 0; id < 3; ++id) {
@@ -158,7 +159,8 @@ RecordedLog RecordOrdered(v1::Consistency mode, const Tensors& tensors,
             log.snapshot = *std::move(snapshot);
           },
           &replies);
-      log.snapshot_sequence = static_cast<int64_t>(log.ops.size());
+      SELARI_CHECK(log.snapshot.log_sequence ==
+                   static_cast<int64_t>(log.ops.size()));
     }
     workers[RandomWord(key, i) % workers.size()].PushNext();
   }

@@ -30,9 +30,7 @@ struct RecordedLog {
   int32_t shard = 0;
   std::vector<ShardOp> ops;  // from the initial state on
   std::string end;           // Fingerprint of the shard itself
-  // Taken somewhere in the middle, when there were so many ops.
-  ShardSnapshot snapshot;
-  int64_t snapshot_sequence = 0;
+  ShardSnapshot snapshot;       // taken somewhere in the middle
 
   JournalId id() const { return {job->resolved.job_id(), shard}; }
 };
@@ -44,7 +42,7 @@ using Tensors = std::vector<std::pair<std::string, int64_t>>;
 // "clipped_momentum" or "clipped_lamb".
 std::vector<RecordedLog> RecordSync(const std::string& optimizer,
                                     const Tensors& tensors, int32_t shards,
-                                    int64_t steps);
+                                    int64_t steps, uint64_t seed = 1);
 // One shard in BOUNDED or ASYNC with Adam, whose workers push in some order;
 // one of them dies and comes back.
 RecordedLog RecordOrdered(v1::Consistency mode, const Tensors& tensors,

@@ -131,6 +131,11 @@ absl::Status JournalWriter::Commit() {
   return absl::OkStatus();
 }
 
+absl::Status JournalWriter::Trim(int64_t sequence, int64_t version) {
+  SELARI_RETURN_IF_ERROR(StartFile(version));
+  return RemoveJournalFilesBefore(*env_, options_.dir, options_.id, sequence);
+}
+
 absl::Status JournalWriter::Flush() {
   if (buffered_bytes_ == 0) {
     return absl::OkStatus();

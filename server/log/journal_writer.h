@@ -29,11 +29,12 @@
 #include "common/file_env.h"
 #include "common/float_buffer.h"
 #include "server/log/journal_header.h"
+#include "server/shard/shard_log.h"
 #include "server/shard/shard_op.h"
 
 namespace selari {
 
-class JournalWriter {
+class JournalWriter final : public ShardLog {
  public:
   struct Options {
     std::string dir;
@@ -62,13 +63,17 @@ class JournalWriter {
 
   // Takes the op, which may change or go once this returns. An error may be
   // ignored: Commit returns it too. REQUIRES: StartFile was called.
-  absl::Status Append(const ShardOp& op);
+  absl::Status Append(const ShardOp& op) override;
 
   // Makes all appended ops durable with one sync; none when there is nothing.
-  [[nodiscard]] absl::Status Commit();
+  [[nodiscard]] absl::Status Commit() override;
+
+  // Begins the next file and removes those that hold no op from `sequence` on.
+  // What the last file has before it stays until it is trimmed again.
+  [[nodiscard]] absl::Status Trim(int64_t sequence, int64_t version) override;
 
   // Ops in the log: all, and those known to be on the disk.
-  int64_t next_sequence() const { return next_sequence_; }
+  int64_t next_sequence() const override { return next_sequence_; }
   int64_t durable_sequence() const { return durable_sequence_; }
   // Bytes written to files so far, headers too.
   int64_t written_bytes() const { return written_bytes_; }

@@ -49,6 +49,10 @@ class InstantControl : public ShardControl {
     response.add_files()->set_shard(0);
     done(response);
   }
+  void TrimJournals(const v1::TrimJournalsRequest& /*request*/,
+                    Done<v1::TrimJournalsResponse> done) override {
+    done(v1::TrimJournalsResponse());
+  }
   void GetShardStatus(const v1::GetShardStatusRequest& /*request*/,
                       Done<v1::GetShardStatusResponse> done) override {
     done(v1::GetShardStatusResponse());

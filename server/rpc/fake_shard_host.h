@@ -56,6 +56,10 @@ class FakeShardHost final : public ShardHost {
                           const std::vector<int32_t>& shards) override;
   absl::Status Restore(std::shared_ptr<const ShardJob> job,
                        std::vector<ShardSnapshot> snapshots) override;
+  absl::Status Host(std::shared_ptr<const ShardJob> /*job*/,
+                    std::map<int32_t, MakeShardSeat> /*makers*/) override {
+    return absl::UnimplementedError("the fake makes its own shards");
+  }
   std::shared_ptr<const ShardJob> job() const override;
   std::vector<int32_t> shards() const override;
   SessionId Connect(const WorkerIdentity& worker,
@@ -68,6 +72,11 @@ class FakeShardHost final : public ShardHost {
   std::vector<ShardProgress> Progress() const override;
   std::vector<ShardMetrics> Metrics() const override { return {}; }
   void Capture(int64_t step, bool stop, CaptureCallback done) override;
+  void DropCaptures() override {}
+  void TrimLogs(const std::map<int32_t, int64_t>& /*sequences*/,
+                std::function<void(absl::Status)> done) override {
+    done(absl::OkStatus());
+  }
 
  private:
   struct Chunk {

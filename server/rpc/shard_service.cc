@@ -56,6 +56,15 @@ grpc::ServerUnaryReactor* ShardService::SaveShards(
   return reactor;
 }
 
+grpc::ServerUnaryReactor* ShardService::TrimJournals(
+    grpc::CallbackServerContext* context,
+    const v1::TrimJournalsRequest* request,
+    v1::TrimJournalsResponse* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  control_.TrimJournals(*request, Answer(reactor, response));
+  return reactor;
+}
+
 grpc::ServerUnaryReactor* ShardService::GetShardStatus(
     grpc::CallbackServerContext* context,
     const v1::GetShardStatusRequest* request,

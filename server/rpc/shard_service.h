@@ -35,6 +35,10 @@ class ShardService final : public v1::ShardService::CallbackService {
       grpc::CallbackServerContext* context,
       const v1::SaveShardsRequest* request,
       v1::SaveShardsResponse* response) override;
+  grpc::ServerUnaryReactor* TrimJournals(
+      grpc::CallbackServerContext* context,
+      const v1::TrimJournalsRequest* request,
+      v1::TrimJournalsResponse* response) override;
   grpc::ServerUnaryReactor* GetShardStatus(
       grpc::CallbackServerContext* context,
       const v1::GetShardStatusRequest* request,

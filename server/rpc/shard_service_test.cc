@@ -46,6 +46,10 @@ class EchoControl : public ShardControl {
     open_save_ = std::move(done);
     save_came.Notify();
   }
+  void TrimJournals(const v1::TrimJournalsRequest& /*request*/,
+                    Done<v1::TrimJournalsResponse> done) override {
+    done(v1::TrimJournalsResponse());
+  }
   void GetShardStatus(const v1::GetShardStatusRequest& /*request*/,
                       Done<v1::GetShardStatusResponse> done) override {
     done(v1::GetShardStatusResponse());

@@ -7,15 +7,16 @@
 
 namespace selari {
 
-CaptureList::~CaptureList() {
+void CaptureList::Clear() {
   for (Capture& capture : captures_) {
     capture.done(absl::CancelledError(
         absl::StrCat("shard ", capture.snapshot.shard,
                      " was closed before it reached step ", capture.step)));
   }
+  captures_.clear();
 }
 
-void CaptureList::Add(int64_t step, ShardState* state,
+void CaptureList::Add(int64_t step, ShardState* state, int64_t log_sequence,
                       ShardCaptureCallback done) {
   const size_t chunk_count = state->chunks().size();
   if (step >= 0 && state->max_version() > step) {
@@ -28,6 +29,7 @@ void CaptureList::Add(int64_t step, ShardState* state,
   capture.snapshot.shard = state->shard();
   capture.snapshot.version = step < 0 ? state->min_version() : step;
   capture.snapshot.chunks.resize(chunk_count);
+  capture.snapshot.log_sequence = log_sequence;
   for (size_t i = 0; i < chunk_count; ++i) {
     if (step < 0 || state->version(i) == step) {
       capture.snapshot.chunks[i] = state->CaptureChunk(i);
@@ -41,9 +43,13 @@ void CaptureList::Add(int64_t step, ShardState* state,
   }
 }
 
-void CaptureList::OnUpdate(size_t index, ShardState* state) {
+void CaptureList::OnUpdate(size_t index, ShardState* state,
+                           int64_t log_sequence) {
   for (auto it = captures_.begin(); it != captures_.end();) {
     if (state->version(index) == it->step) {
+      if (it->missing == it->snapshot.chunks.size()) {
+        it->snapshot.log_sequence = log_sequence;
+      }
       it->snapshot.chunks[index] = state->CaptureChunk(index);
       if (--it->missing == 0) {
         Finish(&*it, *state);

@@ -22,18 +22,24 @@ using ShardCaptureCallback = std::function<void(absl::StatusOr<ShardSnapshot>)>;
 class CaptureList {
  public:
   CaptureList() = default;
-  // Calls back with CANCELLED for what is not done.
-  ~CaptureList();
+  ~CaptureList() { Clear(); }
   CaptureList(const CaptureList&) = delete;
   CaptureList& operator=(const CaptureList&) = delete;
 
+  // Calls back with CANCELLED for what is not done.
+  void Clear();
+
   // Captures each chunk at version `step`, those that are there at once; calls
   // back when the last one is. With step -1 all are taken as they are.
-  // FAILED_PRECONDITION, at once, when a chunk is past `step`.
-  void Add(int64_t step, ShardState* state, ShardCaptureCallback done);
+  // FAILED_PRECONDITION, at once, when a chunk is past `step`. `log_sequence`:
+  // a place in the log where no op of step `step` is before; used when a chunk
+  // is taken at once.
+  void Add(int64_t step, ShardState* state, int64_t log_sequence,
+           ShardCaptureCallback done);
 
-  // To be called after each update, before the next one.
-  void OnUpdate(size_t index, ShardState* state);
+  // To be called after each update, before the next one. `log_sequence`: of
+  // the op after this one.
+  void OnUpdate(size_t index, ShardState* state, int64_t log_sequence);
 
  private:
   struct Capture {

@@ -1,11 +1,20 @@
 #include "server/shard/hosted_shard.h"
 
+#include <utility>
+
 namespace selari {
 namespace {
 
 constexpr std::memory_order kRelaxed = std::memory_order_relaxed;
 
 }  // namespace
+
+void HostedShard::Seat(std::unique_ptr<Shard> machine,
+                       std::unique_ptr<ShardLog> log) {
+  machine_ = std::move(machine);  // the old one before its log
+  log_ = std::move(log);
+  seated_.store(true, std::memory_order_release);
+}
 
 void HostedShard::Publish() {
   const ShardState& state = machine_->state();

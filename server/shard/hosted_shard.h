@@ -10,6 +10,7 @@
 
 #include "server/shard/shard.h"
 #include "server/shard/shard_host_types.h"
+#include "server/shard/shard_log.h"
 
 namespace selari {
 
@@ -23,11 +24,11 @@ class HostedShard {
   int32_t shard() const { return shard_; }
   ShardRunner* runner() const { return runner_; }
 
-  // The runner's thread only.
+  // The runner's thread only. Null before the first Seat.
   Shard* machine() const { return machine_.get(); }
-  void set_machine(std::unique_ptr<Shard> machine) {
-    machine_ = std::move(machine);
-  }
+  ShardLog* log() const { return log_.get(); }  // null without
+  // `machine` writes to `log`, if it is not null.
+  void Seat(std::unique_ptr<Shard> machine, std::unique_ptr<ShardLog> log);
   // Copies the machine's numbers to where other threads may read them.
   void Publish();
 
@@ -36,6 +37,8 @@ class HostedShard {
   bool Reserve(int64_t bytes, int64_t bytes_max, int64_t length_max);
   void Unreserve(int64_t bytes);
 
+  // Any thread. It has a machine.
+  bool seated() const { return seated_.load(std::memory_order_acquire); }
   // Any thread; as of the last Publish.
   ShardProgress Progress() const;
   ShardMetrics Metrics() const;
@@ -45,7 +48,9 @@ class HostedShard {
 
   const int32_t shard_;
   ShardRunner* const runner_;
-  std::unique_ptr<Shard> machine_;
+  std::unique_ptr<ShardLog> log_;
+  std::unique_ptr<Shard> machine_;  // after its log
+  std::atomic<bool> seated_{false};
 
   Number queue_bytes_{0};
   Number queue_length_{0};

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "common/error_reason.h"
 #include "server/shard/decode_push.h"
 
 namespace selari {
@@ -35,6 +36,12 @@ Shard::Shard(std::unique_ptr<ShardState> state, OpObserver observer)
   }
 }
 
+Shard::Shard(std::unique_ptr<ShardState> state, LogPosition log,
+             OpObserver observer)
+    : Shard(std::move(state), std::move(observer)) {
+  log_ = log;
+}
+
 void Shard::OpenSession(SessionId session, const WorkerIdentity& worker,
                         Replies* replies) {
   sessions_.Open(session, worker);
@@ -61,7 +68,16 @@ void Shard::Handle(SessionId session, ShardRequest request, Replies* replies) {
     return;  // closed while the request was in the queue
   }
   if (session <= last_stale_session_) {
-    RefuseStale(session, request, replies);
+    RefuseRequest(
+        session, request,
+        {absl::FailedPreconditionError(
+             "the shard went back to a checkpoint; connect to it anew"),
+         ErrorReason::kStaleIncarnation},
+        replies);
+    return;
+  }
+  if (closed_.has_value()) {
+    RefuseRequest(session, request, *closed_, replies);
     return;
   }
   if (auto* push = std::get_if<ChunkPush>(&request)) {
@@ -74,17 +90,19 @@ void Shard::Handle(SessionId session, ShardRequest request, Replies* replies) {
   }
 }
 
-void Shard::RefuseStale(SessionId session, const ShardRequest& request,
-                        Replies* replies) {
-  const Refusal refusal{
-      absl::FailedPreconditionError(
-          "the shard went back to a checkpoint; connect to it anew"),
-      ErrorReason::kStaleIncarnation};
+void Shard::RefuseRequest(SessionId session, const ShardRequest& request,
+                          const Refusal& refusal, Replies* replies) {
   if (const auto* push = std::get_if<ChunkPush>(&request)) {
     Refuse(session, RefusePush(*push, refusal), replies);
   } else if (const auto* pull = std::get_if<ChunkPull>(&request)) {
     Refuse(session, RefusePull(*pull, refusal), replies);
   }  // nobody waits for an answer to totals
+}
+
+PushAck Shard::AckOf(const WaitingPush& push, int32_t chunk,
+                     int64_t version) const {
+  return {chunk,   push.step,           push.sequence,
+          version, /*repeated=*/false, /*journaled=*/log_.has_value()};
 }
 
 void Shard::HandlePush(SessionId session, ChunkPush push, Replies* replies) {
@@ -121,8 +139,10 @@ void Shard::TakeSyncPush(SessionId session, ChunkPush push, Replies* replies) {
   const int64_t version = state_->version(index);
   if (push.step < version) {
     ++counters_.repeated_pushes;
-    replies->push_back({session, PushAck{push.chunk, push.step, push.sequence,
-                                         version, /*repeated=*/true}});
+    PushAck ack =
+        AckOf({session, push.step, push.sequence}, push.chunk, version);
+    ack.repeated = true;
+    replies->push_back({session, ack});
     return;
   }
   std::optional<Refusal> refusal;
@@ -159,8 +179,9 @@ void Shard::TakeSyncPush(SessionId session, ChunkPush push, Replies* replies) {
 void Shard::TakeOrderedPush(SessionId session, const WorkerIdentity& worker,
                             ChunkPush push, Replies* replies) {
   const size_t index = state_->IndexOf(push.chunk);
-  PushAck ack{push.chunk, push.step, push.sequence, state_->version(index),
-              /*repeated=*/true};
+  PushAck ack = AckOf({session, push.step, push.sequence}, push.chunk,
+                      state_->version(index));
+  ack.repeated = true;
   const int64_t next_sequence = state_->workers().NextSequence(worker);
   if (push.sequence < next_sequence) {
     ++counters_.repeated_pushes;
@@ -249,10 +270,17 @@ void Shard::Commit(const ShardOp& op, Replies* replies) {
   if (observer_ != nullptr) {
     observer_(op);
   }
+  const int64_t max_version = state_->max_version();
   // Taken away while in use: the next step's gradient may be complete, too.
   ApplyEffects effects = std::move(effects_);
   effects.Clear();
   state_->Apply(op, &effects);
+  if (log_.has_value()) {
+    ++log_->next;
+    if (state_->max_version() > max_version) {
+      log_->version_begin = log_->next;
+    }
+  }
   for (const ReductionPartials& partials : effects.partials) {
     for (const auto& [session, worker] : sessions_.sessions()) {
       if (worker.worker_id != kObserverId) {
@@ -275,16 +303,14 @@ void Shard::Commit(const ShardOp& op, Replies* replies) {
 void Shard::OnUpdate(size_t index, Replies* replies) {
   ++counters_.updates;
   const int64_t version = state_->version(index);
-  captures_.OnUpdate(index, state_.get());
+  captures_.OnUpdate(index, state_.get(), log_.has_value() ? log_->next : 0);
   if (!incoming_.empty()) {
     const int32_t chunk = state_->chunks()[index].chunk;
     EraseIf(&incoming_[index].pushes, [&](const WaitingPush& push) {
       if (push.step >= version) {
         return false;
       }
-      replies->push_back(
-          {push.session, PushAck{chunk, push.step, push.sequence, version,
-                                 /*repeated=*/false}});
+      replies->push_back({push.session, AckOf(push, chunk, version)});
       return true;
     });
   }
@@ -362,10 +388,16 @@ void Shard::Capture(int64_t step, bool stop, ShardCaptureCallback done,
         "captured as they are, with step -1"));
     return;
   }
+  if (closed_.has_value()) {
+    done(WithReason(closed_->status, closed_->reason));
+    return;
+  }
   if (stop && (step < 0 || state_->max_version() <= step)) {
     StopAt(step, replies);
   }
-  captures_.Add(step, state_.get(), std::move(done));
+  const LogPosition log = log_.value_or(LogPosition());
+  captures_.Add(step, state_.get(), step < 0 ? log.next : log.version_begin,
+                std::move(done));
 }
 
 void Shard::StopAt(int64_t step, Replies* replies) {
@@ -414,6 +446,12 @@ void Shard::RefuseWaiting(const Refusal& refusal, Replies* replies) {
                     [&](SessionId session, const ChunkPull& pull) {
                       Refuse(session, RefusePull(pull, refusal), replies);
                     });
+}
+
+void Shard::Close(const Refusal& refusal, Replies* replies) {
+  closed_ = refusal;
+  RefuseWaiting(refusal, replies);
+  captures_.Clear();
 }
 
 void Shard::Refuse(SessionId session, RequestError error, Replies* replies) {

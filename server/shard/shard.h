@@ -41,9 +41,18 @@ class Shard {
   using Replies = std::vector<Reply>;
   // Sees each op before it is applied.
   using OpObserver = std::function<void(const ShardOp&)>;
+  // Where the log of a shard stands.
+  struct LogPosition {
+    int64_t next = 0;  // number of the next op
+    // No op of the state's greatest version, or a later one, is before.
+    int64_t version_begin = 0;
+  };
 
   explicit Shard(std::unique_ptr<ShardState> state,
                  OpObserver observer = nullptr);
+  // With a log, which `observer` writes: acknowledgements say so.
+  Shard(std::unique_ptr<ShardState> state, LogPosition log,
+        OpObserver observer);
 
   // Opens a session; a worker's session is told the recent partial sums, and
   // from now on each one that becomes known.
@@ -70,6 +79,12 @@ class Shard {
 
   // Answers everything that waits with this refusal; for a shard that ends.
   void RefuseWaiting(const Refusal& refusal, Replies* replies);
+  // The same, and all that comes from now on, captures too: the state is not
+  // to be relied on any more.
+  void Close(const Refusal& refusal, Replies* replies);
+  bool closed() const { return closed_.has_value(); }
+  // What is being captured ends with CANCELLED.
+  void DropCaptures() { captures_.Clear(); }
 
   const ShardState& state() const { return *state_; }
   const ShardCounters& counters() const { return counters_; }
@@ -90,8 +105,9 @@ class Shard {
   // Pushes that may wait for one chunk, > 2 * leaves * workers in practice.
   static constexpr size_t kWaitingPushesMax = 4096;
 
-  void RefuseStale(SessionId session, const ShardRequest& request,
-                   Replies* replies);
+  void RefuseRequest(SessionId session, const ShardRequest& request,
+                     const Refusal& refusal, Replies* replies);
+  PushAck AckOf(const WaitingPush& push, int32_t chunk, int64_t version) const;
   void HandlePush(SessionId session, ChunkPush push, Replies* replies);
   void TakeSyncPush(SessionId session, ChunkPush push, Replies* replies);
   void TakeOrderedPush(SessionId session, const WorkerIdentity& worker,
@@ -117,6 +133,8 @@ class Shard {
   const OpObserver observer_;
   SessionTable sessions_;
   SessionId last_stale_session_ = -1;  // ids rise
+  std::optional<Refusal> closed_;
+  std::optional<LogPosition> log_;
   std::vector<Incoming> incoming_;     // by the chunk's position; SYNC
   PullQueue pulls_;
   CaptureList captures_;

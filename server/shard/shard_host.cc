@@ -16,6 +16,7 @@
 #include "server/shard/capture_gatherer.h"
 #include "server/shard/hosted_shard.h"
 #include "server/shard/shard_runner.h"
+#include "server/shard/status_gatherer.h"
 
 namespace selari {
 namespace {
@@ -23,30 +24,6 @@ namespace {
 // Without a queue to look at, a guess of when one that is full has room.
 constexpr int32_t kQueueRetryAfterMs = 20;
 constexpr int32_t kTotalsRoomFactor = 2;
-
-// Waits for a number of events.
-class Countdown {
- public:
-  explicit Countdown(size_t count) : count_(count) {}
-
-  void Done() {
-    MutexLock lock(&mu_);
-    if (--count_ == 0) {
-      zero_.NotifyAll();
-    }
-  }
-  void Wait() {
-    MutexLock lock(&mu_);
-    while (count_ > 0) {
-      zero_.Wait(&mu_);
-    }
-  }
-
- private:
-  Mutex mu_;
-  CondVar zero_;
-  size_t count_ ABSL_GUARDED_BY(mu_);
-};
 
 // Which shards are here. Replaced as a whole; readers take no lock.
 struct Routing {
@@ -74,6 +51,8 @@ class ThreadedShardHost : public ShardHost {
                             const std::vector<int32_t>& shards) override;
   absl::Status Restore(std::shared_ptr<const ShardJob> job,
                        std::vector<ShardSnapshot> snapshots) override;
+  absl::Status Host(std::shared_ptr<const ShardJob> job,
+                    std::map<int32_t, MakeShardSeat> makers) override;
   std::shared_ptr<const ShardJob> job() const override { return routing().job; }
   std::vector<int32_t> shards() const override;
 
@@ -88,16 +67,18 @@ class ThreadedShardHost : public ShardHost {
   std::vector<ShardProgress> Progress() const override;
   std::vector<ShardMetrics> Metrics() const override;
   void Capture(int64_t step, bool stop, CaptureCallback done) override;
+  void DropCaptures() override;
+  void TrimLogs(const std::map<int32_t, int64_t>& sequences,
+                std::function<void(absl::Status)> done) override;
 
  private:
-  using MakeState = std::function<std::unique_ptr<ShardState>()>;
 
   absl::Status MakeInitial(std::shared_ptr<const ShardJob> job,
                            const std::vector<int32_t>& shards, bool again);
   absl::Status CheckJob(const ShardJob& job) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(admin_mu_);
-  void HostShards(std::shared_ptr<const ShardJob> job,
-                  const std::map<int32_t, MakeState>& makers)
+  absl::Status HostShards(std::shared_ptr<const ShardJob> job,
+                          const std::map<int32_t, MakeShardSeat>& makers)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(admin_mu_);
   HostedShard* FindOrAdd(int32_t shard)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(admin_mu_);
@@ -157,61 +138,78 @@ absl::Status ThreadedShardHost::MakeInitial(std::shared_ptr<const ShardJob> job,
                                             bool again) {
   MutexLock lock(&admin_mu_);
   SELARI_RETURN_IF_ERROR(CheckJob(*job));
-  std::map<int32_t, MakeState> makers;
+  std::map<int32_t, MakeShardSeat> makers;
   for (const int32_t shard : shards) {
     if (shard < 0 || shard >= job->layout.shard_count()) {
       return absl::InvalidArgumentError(
           absl::StrCat("no shard ", shard, ": the job has ",
                        job->layout.shard_count(), " shards"));
     }
-    if (again || hosted_.count(shard) == 0) {
-      makers[shard] = [job, shard] { return ShardState::Initial(job, shard); };
+    const auto hosted = hosted_.find(shard);
+    if (again || hosted == hosted_.end() || !hosted->second->seated()) {
+      makers[shard] = [job, shard]() -> absl::StatusOr<ShardSeat> {
+        return ShardSeat{ShardState::Initial(job, shard), nullptr, 0};
+      };
     }
   }
-  HostShards(std::move(job), makers);
-  return absl::OkStatus();
+  return HostShards(std::move(job), makers);
 }
 
 absl::Status ThreadedShardHost::Restore(std::shared_ptr<const ShardJob> job,
                                         std::vector<ShardSnapshot> snapshots) {
   MutexLock lock(&admin_mu_);
   SELARI_RETURN_IF_ERROR(CheckJob(*job));
-  std::map<int32_t, MakeState> makers;
+  std::map<int32_t, MakeShardSeat> makers;
   for (const ShardSnapshot& snapshot : snapshots) {
     SELARI_ASSIGN_OR_RETURN(std::unique_ptr<ShardState> state,
                             ShardState::FromSnapshot(job, snapshot));
     auto holder =
         std::make_shared<std::unique_ptr<ShardState>>(std::move(state));
-    if (!makers.emplace(snapshot.shard, [holder] { return std::move(*holder); })
-             .second) {
+    const auto maker = [holder]() -> absl::StatusOr<ShardSeat> {
+      return ShardSeat{std::move(*holder), nullptr, 0};
+    };
+    if (!makers.emplace(snapshot.shard, maker).second) {
       return absl::InvalidArgumentError(
           absl::StrCat("two snapshots of shard ", snapshot.shard));
     }
   }
-  HostShards(std::move(job), makers);
-  return absl::OkStatus();
+  return HostShards(std::move(job), makers);
+}
+
+absl::Status ThreadedShardHost::Host(std::shared_ptr<const ShardJob> job,
+                                     std::map<int32_t, MakeShardSeat> makers) {
+  MutexLock lock(&admin_mu_);
+  SELARI_RETURN_IF_ERROR(CheckJob(*job));
+  return HostShards(std::move(job), makers);
 }
 
 // Each thread makes its own shards, so that they are made side by side and
 // their memory is near the thread.
-void ThreadedShardHost::HostShards(std::shared_ptr<const ShardJob> job,
-                                   const std::map<int32_t, MakeState>& makers) {
-  Countdown made(makers.size());
+absl::Status ThreadedShardHost::HostShards(
+    std::shared_ptr<const ShardJob> job,
+    const std::map<int32_t, MakeShardSeat>& makers) {
+  const auto made = std::make_shared<StatusGatherer>(makers.size());
   for (const auto& [number, maker] : makers) {
     HostedShard* const shard = FindOrAdd(number);
-    shard->runner()->Post([shard, &maker = maker, &made] {
-      shard->runner()->Host(shard, std::make_unique<Shard>(maker()));
-      made.Done();
+    shard->runner()->Post([shard, &maker = maker, made] {
+      absl::StatusOr<ShardSeat> seat = maker();
+      if (seat.ok()) {
+        shard->runner()->Host(shard, *std::move(seat));
+      }
+      made->Add(seat.status());
     });
   }
-  made.Wait();
+  const absl::Status status = made->Wait();
   auto routing = std::make_unique<Routing>();
   routing->shards.resize(job->layout.shard_count());
   routing->job = std::move(job);
   for (const auto& [number, shard] : hosted_) {
-    routing->shards[number] = shard.get();
+    if (shard->seated()) {
+      routing->shards[number] = shard.get();
+    }
   }
   PublishRouting(std::move(routing));
+  return status;
 }
 
 HostedShard* ThreadedShardHost::FindOrAdd(int32_t shard) {
@@ -447,6 +445,33 @@ void ThreadedShardHost::Capture(int64_t step, bool stop, CaptureCallback done) {
             gatherer->Add(std::move(snapshot));
           },
           shard->runner()->replies());
+    });
+  }
+}
+
+void ThreadedShardHost::DropCaptures() {
+  for (HostedShard* const shard : Hosted()) {
+    shard->runner()->Post([shard] { shard->machine()->DropCaptures(); });
+  }
+}
+
+void ThreadedShardHost::TrimLogs(const std::map<int32_t, int64_t>& sequences,
+                                 std::function<void(absl::Status)> done) {
+  std::vector<HostedShard*> logged;
+  for (HostedShard* const shard : Hosted()) {
+    if (sequences.count(shard->shard()) > 0) {
+      logged.push_back(shard);
+    }
+  }
+  const auto trimmed =
+      std::make_shared<StatusGatherer>(logged.size(), std::move(done));
+  for (HostedShard* const shard : logged) {
+    const int64_t sequence = sequences.at(shard->shard());
+    shard->runner()->Post([shard, sequence, trimmed] {
+      trimmed->Add(shard->log() == nullptr
+                       ? absl::OkStatus()
+                       : shard->log()->Trim(
+                             sequence, shard->machine()->state().min_version()));
     });
   }
 }

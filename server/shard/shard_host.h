@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -70,7 +71,12 @@ class ShardHost {
   // snapshot: what waits for it is refused with kStaleIncarnation.
   virtual absl::Status Restore(std::shared_ptr<const ShardJob> job,
                                std::vector<ShardSnapshot> snapshots) = 0;
-  // Null before Initialize or Restore.
+  // The same, each shard with what its maker makes, on the shard's own thread;
+  // a shard that is hosted already is replaced. The makers' first error, after
+  // which what other makers made is hosted.
+  virtual absl::Status Host(std::shared_ptr<const ShardJob> job,
+                            std::map<int32_t, MakeShardSeat> makers) = 0;
+  // Null before Initialize, Restore or Host.
   virtual std::shared_ptr<const ShardJob> job() const = 0;
   virtual std::vector<int32_t> shards() const = 0;
 
@@ -106,6 +112,14 @@ class ShardHost {
   // refuse, from now on, pushes of `step` or later (step -1: all) and pulls
   // that need them, with kJobStopped.
   virtual void Capture(int64_t step, bool stop, CaptureCallback done) = 0;
+  // Captures that are not done end with CANCELLED, soon.
+  virtual void DropCaptures() = 0;
+
+  // ShardLog::Trim for each of these shards, with its sequence; calls back once
+  // with the first error. Shards that are not here or keep no log are passed
+  // over.
+  virtual void TrimLogs(const std::map<int32_t, int64_t>& sequences,
+                        std::function<void(absl::Status)> done) = 0;
 };
 
 }  // namespace selari

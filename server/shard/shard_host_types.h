@@ -4,10 +4,15 @@
 #define SELARI_SERVER_SHARD_SHARD_HOST_TYPES_H_
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "common/shard_message.h"
 #include "server/shard/shard_counters.h"
+#include "server/shard/shard_log.h"
+#include "server/shard/shard_state.h"
 
 namespace selari {
 
@@ -23,6 +28,16 @@ class ReplySink {
   // may send as much again. Comes before the replies to these pushes.
   virtual void OnHandled(int64_t /*gradient_bytes*/) {}
 };
+
+// What a shard begins with.
+struct ShardSeat {
+  std::unique_ptr<ShardState> state;
+  // Null: the shard keeps no log. Otherwise it stands where `state` does.
+  std::unique_ptr<ShardLog> log;
+  // As Shard::LogPosition::version_begin.
+  int64_t version_begin = 0;
+};
+using MakeShardSeat = std::function<absl::StatusOr<ShardSeat>()>;
 
 // A shard without chunks (state_bytes 0) is at version 0 for ever.
 struct ShardProgress {

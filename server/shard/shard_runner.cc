@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "common/error_reason.h"
+#include "server/shard/admission.h"
 
 namespace selari {
 namespace {
@@ -10,6 +15,31 @@ namespace {
 // does not wait for the requests of all others.
 constexpr size_t kItemsPerDelivery = 64;
 constexpr int64_t kBytesPerDelivery = int64_t{1} << 20;
+// Each delivery costs a sync where there is a log.
+constexpr size_t kItemsPerCommit = 4096;
+constexpr int64_t kBytesPerCommit = int64_t{16} << 20;
+
+// Which request a reply answers.
+struct ReplyPlace {
+  int32_t chunk = -1;
+  int64_t step = 0;
+  int64_t sequence = 0;
+  bool expected = true;  // by whoever sent the request
+};
+
+ReplyPlace PlaceOf(const ShardReply& reply) {
+  if (const auto* ack = std::get_if<PushAck>(&reply)) {
+    return {ack->chunk, ack->step, ack->sequence, true};
+  }
+  if (const auto* value = std::get_if<ChunkValue>(&reply)) {
+    return {value->chunk, value->version, 0, true};
+  }
+  if (const auto* partials = std::get_if<ReductionPartials>(&reply)) {
+    return {partials->chunk, partials->step, 0, false};
+  }
+  const auto& error = std::get<RequestError>(reply);
+  return {error.chunk, error.step, error.sequence, true};
+}
 
 }  // namespace
 
@@ -32,7 +62,7 @@ void ShardRunner::Submit(absl::Span<Item> items, bool run) {
     for (Item& item : items) {
       incoming_.push_back(std::move(item));
     }
-    if (!run || busy_ || paused_ || ending_ || !controls_.empty()) {
+    if (!run || keeps_logs_.load() || busy_ || paused_ || ending_ || !controls_.empty()) {
       if (was_empty && !busy_ && !paused_) {
         changed_.NotifyAll();
       }
@@ -120,6 +150,9 @@ void ShardRunner::Release() {
 }
 
 void ShardRunner::RunBatch() {
+  const bool logs = keeps_logs_.load();
+  const size_t items_max = logs ? kItemsPerCommit : kItemsPerDelivery;
+  const int64_t bytes_max = logs ? kBytesPerCommit : kBytesPerDelivery;
   size_t items = 0;
   int64_t bytes = 0;
   while (position_ < batch_.size() &&
@@ -131,7 +164,7 @@ void ShardRunner::RunBatch() {
     item.shard->Unreserve(item_bytes);
     NoteHandled(item.session, item_bytes);
     bytes += item_bytes;
-    if (++items == kItemsPerDelivery || bytes >= kBytesPerDelivery) {
+    if (++items == items_max || bytes >= bytes_max) {
       Deliver();
       items = 0;
       bytes = 0;
@@ -161,7 +194,49 @@ ShardRunner::Client* ShardRunner::Touch(SessionId session) {
   return client;
 }
 
+// Nobody hears of what a crash could undo.
+void ShardRunner::CommitLogs() {
+  for (HostedShard* const shard : shards_) {
+    if (shard->log() != nullptr && !shard->machine()->closed()) {
+      const absl::Status status = shard->log()->Commit();
+      if (!status.ok()) {
+        CloseShard(shard, status);
+      }
+    }
+  }
+}
+
+// What it applied since the last commit may be lost: whoever would hear of it
+// is refused instead.
+void ShardRunner::CloseShard(HostedShard* shard, const absl::Status& why) {
+  const Refusal refusal{
+      absl::Status(why.code(),
+                   absl::StrCat("shard ", shard->shard(),
+                                " takes no more updates, as its journal cannot "
+                                "be written: ",
+                                why.message())),
+      ErrorReason::kShardFailed};
+  const ChunkLayout& layout = shard->machine()->state().job().layout;
+  Shard::Replies replies;
+  replies.swap(replies_);
+  for (Shard::Reply& reply : replies) {
+    const ReplyPlace place = PlaceOf(reply.reply);
+    if (place.chunk < 0 || layout.chunk(place.chunk).shard != shard->shard()) {
+      replies_.push_back(std::move(reply));
+    } else if (place.expected) {
+      replies_.push_back({reply.session, RequestError{place.chunk, place.step,
+                                                      place.sequence,
+                                                      refusal.status,
+                                                      refusal.reason, 0}});
+    }
+  }
+  shard->machine()->Close(refusal, &replies_);
+}
+
 void ShardRunner::Deliver() {
+  if (keeps_logs_.load()) {
+    CommitLogs();
+  }
   PublishAll();  // first: who has a reply finds its effect in Progress
   for (Shard::Reply& reply : replies_) {
     if (Client* const client = Touch(reply.session)) {
@@ -198,7 +273,7 @@ void ShardRunner::PublishAll() {
   }
 }
 
-void ShardRunner::Host(HostedShard* shard, std::unique_ptr<Shard> machine) {
+void ShardRunner::Host(HostedShard* shard, ShardSeat seat) {
   const bool again = shard->machine() != nullptr;
   if (!again) {
     shards_.push_back(shard);
@@ -209,6 +284,17 @@ void ShardRunner::Host(HostedShard* shard, std::unique_ptr<Shard> machine) {
         &replies_);
     Deliver();
   }
+  ShardLog* const log = seat.log.get();
+  std::unique_ptr<Shard> machine;
+  if (log == nullptr) {
+    machine = std::make_unique<Shard>(std::move(seat.state));
+  } else {
+    machine = std::make_unique<Shard>(
+        std::move(seat.state),
+        Shard::LogPosition{log->next_sequence(), seat.version_begin},
+        [log](const ShardOp& op) { (void)log->Append(op); });
+    keeps_logs_.store(true);
+  }
   for (const auto& [session, client] : clients_) {
     machine->OpenSession(session, client.session->worker, &replies_);
   }
@@ -218,7 +304,7 @@ void ShardRunner::Host(HostedShard* shard, std::unique_ptr<Shard> machine) {
   if (worker_ids_.has_value()) {
     machine->SetWorkers(*worker_ids_, &replies_);
   }
-  shard->set_machine(std::move(machine));
+  shard->Seat(std::move(machine), std::move(seat.log));
   shard->Publish();
 }
 

@@ -2,6 +2,9 @@
 // a thread for that; a thread that submits may run them too, when they are
 // idle. Whoever runs them holds the runner (busy_): one at a time.
 //
+// Shards with a log: what they applied is committed before any reply goes out,
+// one sync for all that was handled since the last.
+//
 // Two lanes lead to the shards. Requests wait their turn and while the runner
 // is paused. Controls (a session opens, a capture begins) go before all
 // waiting requests and run also while it is paused, on the runner's thread.
@@ -21,6 +24,7 @@
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "common/mutex.h"
 #include "common/shard_message.h"
@@ -63,7 +67,7 @@ class ShardRunner {
 
   // The rest belongs to whoever holds the runner: call it from a Control.
   // Starts a shard or replaces its machine; all sessions are open to it.
-  void Host(HostedShard* shard, std::unique_ptr<Shard> machine);
+  void Host(HostedShard* shard, ShardSeat seat);
   void OpenSession(SessionId session, std::shared_ptr<HostSession> client);
   void CloseSession(SessionId session);
   void SetWorkers(const std::vector<int32_t>& worker_ids);
@@ -89,10 +93,14 @@ class ShardRunner {
   void NoteHandled(SessionId session, int64_t bytes);
   Client* Touch(SessionId session);
   void Deliver();
+  void CommitLogs();
+  void CloseShard(HostedShard* shard, const absl::Status& why);
   void PublishAll();
 
   // Set when the batch in progress should be left for something else.
   std::atomic<bool> attention_{false};
+  // Some shard keeps a log, so that running it may wait for a disk.
+  std::atomic<bool> keeps_logs_{false};
   Mutex mu_;
   CondVar changed_;
   std::vector<Item> incoming_ ABSL_GUARDED_BY(mu_);

@@ -24,7 +24,7 @@ SyncSimulation::SyncSimulation(std::shared_ptr<const ShardJob> job,
       state = *std::move(restored);
     }
     shards_.push_back(std::make_unique<Shard>(
-        std::move(state),
+        std::move(state), Shard::LogPosition(),
         [this, shard](const ShardOp& op) { ops_[shard].push_back(op); }));
   }
   for (size_t worker = 0; worker < workers_.size(); ++worker) {

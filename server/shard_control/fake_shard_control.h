@@ -49,6 +49,7 @@ struct FakeServer {
   FakeCalls<v1::PauseShardsRequest, v1::PauseShardsResponse> pauses;
   FakeCalls<v1::ResumeShardsRequest, v1::ResumeShardsResponse> resumes;
   FakeCalls<v1::SaveShardsRequest, v1::SaveShardsResponse> saves;
+  FakeCalls<v1::TrimJournalsRequest, v1::TrimJournalsResponse> trims;
   FakeCalls<v1::GetShardStatusRequest, v1::GetShardStatusResponse> statuses;
   FakeCalls<v1::EndJobRequest, v1::EndJobResponse> ends;
 };
@@ -72,6 +73,10 @@ class FakeShardControl : public ShardControl {
   void SaveShards(const v1::SaveShardsRequest& request,
                   Done<v1::SaveShardsResponse> done) override {
     server_.saves.Add(request, std::move(done));
+  }
+  void TrimJournals(const v1::TrimJournalsRequest& request,
+                    Done<v1::TrimJournalsResponse> done) override {
+    server_.trims.Add(request, std::move(done));
   }
   void GetShardStatus(const v1::GetShardStatusRequest& request,
                       Done<v1::GetShardStatusResponse> done) override {

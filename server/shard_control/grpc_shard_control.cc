@@ -64,6 +64,13 @@ class GrpcShardControl : public ShardControl {
             stub_->async()->SaveShards(context, in, out, on_end);
           });
   }
+  void TrimJournals(const v1::TrimJournalsRequest& request,
+                    Done<v1::TrimJournalsResponse> done) override {
+    Start(request, std::move(done), kShortDeadline,
+          [this](auto* context, auto* in, auto* out, auto on_end) {
+            stub_->async()->TrimJournals(context, in, out, on_end);
+          });
+  }
   void GetShardStatus(const v1::GetShardStatusRequest& request,
                       Done<v1::GetShardStatusResponse> done) override {
     Start(request, std::move(done), kShortDeadline,

@@ -6,9 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
 #include "common/error_reason.h"
+#include "common/human.h"
 #include "common/status.h"
 #include "server/checkpoint/checkpoint_reader.h"
 #include "server/checkpoint/restore.h"
+#include "server/shard_control/journaled_seats.h"
 #include "server/shard_control/write_shard_files.h"
 
 namespace selari {
@@ -76,6 +78,7 @@ LocalShardControl::LocalShardControl(const Options& options,
       clock_(*environment.clock),
       on_ready_(std::move(environment.on_ready)),
       on_end_(std::move(environment.on_end)),
+      log_(std::move(environment.log)),
       link_(std::make_shared<Link>()),
       control_executor_(std::move(environment.control_executor)),
       disk_executor_(std::move(environment.disk_executor)) {
@@ -168,7 +171,7 @@ absl::StatusOr<v1::AssignShardsResponse> LocalShardControl::Assign(
       request.incarnation() == options_.incarnation) {
     SELARI_ASSIGN_OR_RETURN(const std::shared_ptr<const ShardJob> job,
                             ShardJob::Create(request.job()));
-    SELARI_RETURN_IF_ERROR(MakeShards(job, shards, request.checkpoint()));
+    SELARI_RETURN_IF_ERROR(MakeShards(job, shards, request));
     job_ = job;
     shard_map_version_ = map.version();
   }
@@ -185,8 +188,13 @@ absl::StatusOr<v1::AssignShardsResponse> LocalShardControl::Assign(
           absl::StrCat("this server has its shards by map ", shard_map_version_,
                        "; moving them to map ", map.version(), " is to come"));
     }
-    // The job goes back: what was captured or paused before is of no use.
-    SELARI_RETURN_IF_ERROR(MakeShards(job_, shards, request.checkpoint()));
+    // The job goes back, or another server has come back: what was captured or
+    // paused before is of no use.
+    if (request.recover()) {
+      host_.DropCaptures();
+    } else {
+      SELARI_RETURN_IF_ERROR(MakeShards(job_, shards, request));
+    }
     SetPauses(/*asked_for=*/false, pause_for_disk_);
     shard_map_version_ = map.version();
   }
@@ -195,25 +203,84 @@ absl::StatusOr<v1::AssignShardsResponse> LocalShardControl::Assign(
 
 absl::Status LocalShardControl::MakeShards(
     const std::shared_ptr<const ShardJob>& job,
-    const std::vector<int32_t>& shards, const std::string& checkpoint) {
-  return checkpoint.empty() ? host_.Reinitialize(job, shards)
-                            : RestoreShards(job, shards, checkpoint);
+    const std::vector<int32_t>& shards,
+    const v1::AssignShardsRequest& request) {
+  if (request.recover() && request.journal_directory().empty()) {
+    return absl::InvalidArgumentError(
+        "shards are to be recovered, but no journal_directory is named");
+  }
+  std::vector<ShardSnapshot> snapshots;
+  if (!request.checkpoint().empty()) {
+    SELARI_ASSIGN_OR_RETURN(snapshots,
+                            ReadSnapshots(*job, shards, request.checkpoint()));
+  }
+  if (!request.journal_directory().empty()) {
+    return MakeJournaledShards(job, shards, std::move(snapshots), request);
+  }
+  return request.checkpoint().empty()
+             ? host_.Reinitialize(job, shards)
+             : host_.Restore(job, std::move(snapshots));
 }
 
-absl::Status LocalShardControl::RestoreShards(
+absl::Status LocalShardControl::MakeJournaledShards(
     const std::shared_ptr<const ShardJob>& job,
-    const std::vector<int32_t>& shards, const std::string& checkpoint) {
+    const std::vector<int32_t>& shards, std::vector<ShardSnapshot> snapshots,
+    const v1::AssignShardsRequest& request) {
+  const int64_t begin_ms = clock_.NowMs();
+  JournalTotals totals;
+  SELARI_RETURN_IF_ERROR(host_.Host(
+      job, JournaledSeats(
+               job, shards, std::move(snapshots),
+               {&file_env_, request.journal_directory(), request.recover()},
+               &totals)));
+  if (request.recover() && log_ != nullptr) {
+    log_(absl::StrCat("recovered ", CountOf(shards.size(), "shard"), " with ",
+                      CountOf(totals.applied.load(), "update"), " of ", totals.ops.load(),
+                      " in their journals, in ", clock_.NowMs() - begin_ms,
+                      " ms"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<ShardSnapshot>> LocalShardControl::ReadSnapshots(
+    const ShardJob& job, const std::vector<int32_t>& shards,
+    const std::string& checkpoint) {
   SELARI_ASSIGN_OR_RETURN(const std::unique_ptr<CheckpointReader> reader,
                           CheckpointReader::Open(file_env_, checkpoint));
   SELARI_RETURN_IF_ERROR(
-      CheckSameModel(reader->manifest().job(), job->resolved));
+      CheckSameModel(reader->manifest().job(), job.resolved));
   std::vector<ShardSnapshot> snapshots;
   for (const int32_t shard : shards) {
     SELARI_ASSIGN_OR_RETURN(ShardSnapshot snapshot,
-                            ReadShardSnapshot(*reader, job->layout, shard));
+                            ReadShardSnapshot(*reader, job.layout, shard));
     snapshots.push_back(std::move(snapshot));
   }
-  return host_.Restore(job, std::move(snapshots));
+  return snapshots;
+}
+
+void LocalShardControl::TrimJournals(const v1::TrimJournalsRequest& request,
+                                     Done<v1::TrimJournalsResponse> done) {
+  control_executor_->Post([this, request, done = std::move(done)] {
+    const absl::Status status =
+        CheckTarget(request.job_id(), request.incarnation());
+    if (!status.ok()) {
+      done(status);
+      return;
+    }
+    std::map<int32_t, int64_t> sequences;
+    const auto save = saves_.find({request.step(), request.directory()});
+    if (save != saves_.end() && save->second.finished &&
+        save->second.result.ok()) {
+      for (const v1::ShardFile& file : save->second.result->files()) {
+        sequences[file.shard()] = file.journal_sequence();
+      }
+    }
+    host_.TrimLogs(sequences, [done](const absl::Status& trimmed) {
+      done(trimmed.ok() ? absl::StatusOr<v1::TrimJournalsResponse>(
+                              v1::TrimJournalsResponse())
+                        : trimmed);
+    });
+  });
 }
 
 void LocalShardControl::GetShardStatus(const v1::GetShardStatusRequest& request,

@@ -56,6 +56,8 @@ class LocalShardControl : public ShardControl {
     // on the control executor.
     std::function<void()> on_ready;
     std::function<void(const v1::EndJobRequest& how)> on_end;
+    // Told for people, one sentence, on the control executor. May be null.
+    std::function<void(const std::string&)> log;
   };
 
   LocalShardControl(const Options& options, Environment environment);
@@ -69,6 +71,8 @@ class LocalShardControl : public ShardControl {
                     Done<v1::ResumeShardsResponse> done) override;
   void SaveShards(const v1::SaveShardsRequest& request,
                   Done<v1::SaveShardsResponse> done) override;
+  void TrimJournals(const v1::TrimJournalsRequest& request,
+                    Done<v1::TrimJournalsResponse> done) override;
   void GetShardStatus(const v1::GetShardStatusRequest& request,
                       Done<v1::GetShardStatusResponse> done) override;
   void EndJob(const v1::EndJobRequest& request,
@@ -99,13 +103,17 @@ class LocalShardControl : public ShardControl {
                            uint64_t incarnation) const;
   absl::StatusOr<v1::AssignShardsResponse> Assign(
       const v1::AssignShardsRequest& request);
-  // Hosts the shards with the values of a checkpoint, or initial ones.
+  // Hosts the shards as the request says, whatever was hosted before.
   absl::Status MakeShards(const std::shared_ptr<const ShardJob>& job,
                           const std::vector<int32_t>& shards,
-                          const std::string& checkpoint);
-  absl::Status RestoreShards(const std::shared_ptr<const ShardJob>& job,
-                             const std::vector<int32_t>& shards,
-                             const std::string& checkpoint);
+                          const v1::AssignShardsRequest& request);
+  absl::Status MakeJournaledShards(const std::shared_ptr<const ShardJob>& job,
+                                   const std::vector<int32_t>& shards,
+                                   std::vector<ShardSnapshot> snapshots,
+                                   const v1::AssignShardsRequest& request);
+  absl::StatusOr<std::vector<ShardSnapshot>> ReadSnapshots(
+      const ShardJob& job, const std::vector<int32_t>& shards,
+      const std::string& checkpoint);
   void StartSave(const v1::SaveShardsRequest& request, SaveDone done);
   void OnCaptured(const SaveKey& key,
                   absl::StatusOr<std::vector<ShardSnapshot>> snapshots);
@@ -126,6 +134,7 @@ class LocalShardControl : public ShardControl {
   const Clock& clock_;
   const std::function<void()> on_ready_;
   const std::function<void(const v1::EndJobRequest&)> on_end_;
+  const std::function<void(const std::string&)> log_;
   const std::shared_ptr<Link> link_;
 
   // Used on the control executor only.

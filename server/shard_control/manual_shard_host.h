@@ -46,6 +46,20 @@ class ManualShardHost final : public ShardHost {
     }
     return absl::OkStatus();
   }
+  absl::Status Host(std::shared_ptr<const ShardJob> job,
+                    std::map<int32_t, MakeShardSeat> makers) override {
+    job_ = std::move(job);
+    shards_.clear();
+    for (const auto& [shard, maker] : makers) {
+      absl::StatusOr<ShardSeat> seat = maker();
+      if (!seat.ok()) {
+        return seat.status();
+      }
+      seats[shard] = *std::move(seat);
+      shards_.push_back(shard);
+    }
+    return absl::OkStatus();
+  }
   std::shared_ptr<const ShardJob> job() const override { return job_; }
   std::vector<int32_t> shards() const override { return shards_; }
   SessionId Connect(const WorkerIdentity& /*worker*/,
@@ -78,7 +92,21 @@ class ManualShardHost final : public ShardHost {
     captures.push_back({step, stop, std::move(done)});
   }
 
+  void DropCaptures() override {
+    for (const OpenCapture& capture : captures) {
+      capture.done(absl::CancelledError("dropped"));
+    }
+    captures.clear();
+  }
+  void TrimLogs(const std::map<int32_t, int64_t>& sequences,
+                std::function<void(absl::Status)> done) override {
+    trims.push_back(sequences);
+    done(absl::OkStatus());
+  }
+
   bool paused = false;
+  std::map<int32_t, ShardSeat> seats;
+  std::vector<std::map<int32_t, int64_t>> trims;
   std::vector<ShardSnapshot> restored;
   std::vector<OpenCapture> captures;
 

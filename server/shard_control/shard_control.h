@@ -36,6 +36,8 @@ class ShardControl {
                             Done<v1::ResumeShardsResponse> done) = 0;
   virtual void SaveShards(const v1::SaveShardsRequest& request,
                           Done<v1::SaveShardsResponse> done) = 0;
+  virtual void TrimJournals(const v1::TrimJournalsRequest& request,
+                            Done<v1::TrimJournalsResponse> done) = 0;
   virtual void GetShardStatus(const v1::GetShardStatusRequest& request,
                               Done<v1::GetShardStatusResponse> done) = 0;
   virtual void EndJob(const v1::EndJobRequest& request,

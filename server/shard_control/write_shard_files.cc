@@ -44,6 +44,7 @@ absl::StatusOr<std::vector<v1::ShardFile>> WriteShardFiles(
         return;
       }
       files[i] = *std::move(file);
+      files[i].set_journal_sequence(snapshots[i].log_sequence);
     }
   };
   std::vector<std::thread> helpers;
