@@ -1,7 +1,10 @@
 #include "server/shard_control/local_shard_control.h"
 
 #include <cerrno>
+#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "common/error_reason.h"
 #include "common/fake_clock.h"
@@ -12,6 +15,8 @@
 #include "gtest/gtest.h"
 #include "server/checkpoint/checkpoint_fixture.h"
 #include "server/checkpoint/checkpoint_path.h"
+#include "server/log/journal_files.h"
+#include "server/log/journal_writer.h"
 #include "server/shard_control/manual_shard_host.h"
 
 namespace selari {
@@ -41,6 +46,9 @@ class LocalShardControlTest : public ::testing::Test {
     environment.disk_executor = std::move(disk);
     environment.on_ready = [this] { ++ready_; };
     environment.on_end = [this](const v1::EndJobRequest&) { ++ended_; };
+    environment.log = [this](const std::string& sentence) {
+      log_.push_back(sentence);
+    };
     control_ =
         std::make_unique<LocalShardControl>(options, std::move(environment));
   }
@@ -114,6 +122,7 @@ class LocalShardControlTest : public ::testing::Test {
   ManualExecutor* disk_ = nullptr;
   int ready_ = 0;
   int ended_ = 0;
+  std::vector<std::string> log_;
   std::unique_ptr<LocalShardControl> control_;
 };
 
@@ -182,6 +191,85 @@ TEST_F(LocalShardControlTest, ANewerMapTakesItsShardsBack) {
   request.mutable_shard_map()->set_shard_owners(0, 1);
   EXPECT_EQ(Assign(request).status().code(), absl::StatusCode::kUnimplemented);
   EXPECT_EQ(ready_, 1);
+}
+
+TEST_F(LocalShardControlTest, KeepsJournalsAndComesBackByThem) {
+  v1::AssignShardsRequest request = AssignRequest();
+  request.set_journal_directory("/out/journals");
+  ASSERT_TRUE(Assign(request).ok());
+  ASSERT_EQ(host_.seats.count(1), 1u);
+  EXPECT_NE(host_.seats[1].log, nullptr);
+  EXPECT_FALSE(ListJournalFiles(env_, "/out/journals", 1)->empty());
+  EXPECT_TRUE(log_.empty());
+
+  // Another server came back: these shards stay, and captures are given up.
+  const ShardState* const state = host_.seats[1].state.get();
+  std::optional<absl::StatusOr<v1::SaveShardsResponse>> saved;
+  Save(SaveRequest(7), &saved);
+  Pause();
+  request.mutable_shard_map()->set_version(2);
+  request.set_recover(true);
+  ASSERT_TRUE(Assign(request).ok());
+  EXPECT_EQ(host_.seats[1].state.get(), state);
+  RunAll();
+  ASSERT_TRUE(saved.has_value());
+  EXPECT_TRUE(absl::IsCancelled(saved->status())) << saved->status();
+  EXPECT_FALSE(host_.paused);
+
+  // The job goes back.
+  request.mutable_shard_map()->set_version(3);
+  request.set_recover(false);
+  ASSERT_TRUE(Assign(request).ok());
+  EXPECT_NE(host_.seats[1].state.get(), state);
+}
+
+TEST_F(LocalShardControlTest, AFreshServerReadsTheJournals) {
+  v1::AssignShardsRequest request = AssignRequest();
+  request.set_recover(true);
+  EXPECT_TRUE(absl::IsInvalidArgument(Assign(request).status()));
+  request.set_journal_directory("/out/journals");
+  const absl::Status missing = Assign(request).status();
+  EXPECT_TRUE(absl::IsDataLoss(missing)) << missing;
+  {
+    auto writer = JournalWriter::Open(
+        &env_, {"/out/journals", {example_.job_id, 1}, 0});
+    ASSERT_TRUE(writer.ok()) << writer.status();
+    ASSERT_TRUE((*writer)->StartFile(0).ok());
+  }
+  ASSERT_TRUE(Assign(request).ok());
+  EXPECT_EQ(ready_, 1);
+  ASSERT_EQ(log_.size(), 1u);
+  EXPECT_EQ(log_[0].substr(0, 17), "recovered 1 shard");
+}
+
+TEST_F(LocalShardControlTest, TrimsByTheSaveThatWasPublished) {
+  v1::AssignShardsRequest request = AssignRequest();
+  request.set_journal_directory("/out/journals");
+  ASSERT_TRUE(Assign(request).ok());
+  std::optional<absl::StatusOr<v1::SaveShardsResponse>> saved;
+  Save(SaveRequest(7), &saved);
+  std::vector<ShardSnapshot> snapshots = {ExampleSnapshots(example_)[1]};
+  snapshots[0].log_sequence = 42;
+  host_.captures[0].done(snapshots);
+  RunAll();
+  ASSERT_TRUE(saved.has_value() && saved->ok());
+  EXPECT_EQ((*saved)->files(0).journal_sequence(), 42);
+
+  v1::TrimJournalsRequest trim;
+  trim.set_job_id(example_.job_id);
+  trim.set_incarnation(kIncarnation);
+  trim.set_step(7);
+  for (const char* directory : {"/out/attempt", "/out/unknown"}) {
+    trim.set_directory(directory);
+    std::optional<absl::StatusOr<v1::TrimJournalsResponse>> trimmed;
+    control_->TrimJournals(trim, Into(&trimmed));
+    RunAll();
+    EXPECT_TRUE(trimmed.has_value() && trimmed->ok());
+  }
+  const std::map<int32_t, int64_t> first = {{1, 42}};
+  ASSERT_EQ(host_.trims.size(), 2u);
+  EXPECT_EQ(host_.trims[0], first);
+  EXPECT_TRUE(host_.trims[1].empty());
 }
 
 TEST_F(LocalShardControlTest, DamagedCheckpointIsNamed) {
