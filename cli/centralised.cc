@@ -104,8 +104,9 @@ absl::Status CentralisedJobImpl::MakeCoordinator() {
   options.job = job_;
   options.log_joins = false;
   if (job_.job().checkpointing().durability() == v1::DURABILITY_JOURNALED) {
-    log_("one process keeps no journals: nobody would be left to go on by "
-         "them; checkpoints are its durability");
+    log_(
+        "one process keeps no journals: nobody would be left to go on by "
+        "them; checkpoints are its durability");
   }
   if (!options_.resume_checkpoint.empty()) {
     SELARI_ASSIGN_OR_RETURN(

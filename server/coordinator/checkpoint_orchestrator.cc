@@ -196,19 +196,19 @@ void CheckpointOrchestrator::StartNextRequest() {
 
 void CheckpointOrchestrator::SendPause(size_t server) {
   const Server& target = servers_[server];
-  environment_.post(
-      [this, server, generation = generation_, control = target.control,
-       request = NewRequest<v1::PauseShardsRequest>(target)] {
-        control->PauseShards(
-            request, [this, server, generation](
-                         absl::StatusOr<v1::PauseShardsResponse> reply) {
-              environment_.enter([&] {
-                if (generation == generation_) {
-                  OnPaused(server, reply);
-                }
-              });
-            });
-      });
+  environment_.post([this, server, generation = generation_,
+                     control = target.control,
+                     request = NewRequest<v1::PauseShardsRequest>(target)] {
+    control->PauseShards(
+        request, [this, server,
+                  generation](absl::StatusOr<v1::PauseShardsResponse> reply) {
+          environment_.enter([&] {
+            if (generation == generation_) {
+              OnPaused(server, reply);
+            }
+          });
+        });
+  });
 }
 
 void CheckpointOrchestrator::OnPaused(
@@ -291,13 +291,12 @@ void CheckpointOrchestrator::ChooseCut(Pause pause) {
 
 void CheckpointOrchestrator::ResumeAll() {
   for (const Server& server : servers_) {
-    environment_.post(
-        [control = server.control,
-         request = NewRequest<v1::ResumeShardsRequest>(server)] {
-          // A lost one is made good by the server: its pause ends by itself.
-          control->ResumeShards(
-              request, [](const absl::StatusOr<v1::ResumeShardsResponse>&) {});
-        });
+    environment_.post([control = server.control,
+                       request = NewRequest<v1::ResumeShardsRequest>(server)] {
+      // A lost one is made good by the server: its pause ends by itself.
+      control->ResumeShards(
+          request, [](const absl::StatusOr<v1::ResumeShardsResponse>&) {});
+    });
   }
 }
 

@@ -30,7 +30,7 @@ struct RecordedLog {
   int32_t shard = 0;
   std::vector<ShardOp> ops;  // from the initial state on
   std::string end;           // Fingerprint of the shard itself
-  ShardSnapshot snapshot;       // taken somewhere in the middle
+  ShardSnapshot snapshot;    // taken somewhere in the middle
 
   JournalId id() const { return {job->resolved.job_id(), shard}; }
 };

@@ -101,7 +101,7 @@ void Shard::RefuseRequest(SessionId session, const ShardRequest& request,
 
 PushAck Shard::AckOf(const WaitingPush& push, int32_t chunk,
                      int64_t version) const {
-  return {chunk,   push.step,           push.sequence,
+  return {chunk,   push.step,          push.sequence,
           version, /*repeated=*/false, /*journaled=*/log_.has_value()};
 }
 

@@ -135,7 +135,7 @@ class Shard {
   SessionId last_stale_session_ = -1;  // ids rise
   std::optional<Refusal> closed_;
   std::optional<LogPosition> log_;
-  std::vector<Incoming> incoming_;     // by the chunk's position; SYNC
+  std::vector<Incoming> incoming_;  // by the chunk's position; SYNC
   PullQueue pulls_;
   CaptureList captures_;
   std::optional<int64_t> stop_step_;  // no push of this step or a later one

@@ -72,7 +72,6 @@ class ThreadedShardHost : public ShardHost {
                 std::function<void(absl::Status)> done) override;
 
  private:
-
   absl::Status MakeInitial(std::shared_ptr<const ShardJob> job,
                            const std::vector<int32_t>& shards, bool again);
   absl::Status CheckJob(const ShardJob& job) const
@@ -457,21 +456,21 @@ void ThreadedShardHost::DropCaptures() {
 
 void ThreadedShardHost::TrimLogs(const std::map<int32_t, int64_t>& sequences,
                                  std::function<void(absl::Status)> done) {
-  std::vector<HostedShard*> logged;
-  for (HostedShard* const shard : Hosted()) {
-    if (sequences.count(shard->shard()) > 0) {
-      logged.push_back(shard);
-    }
-  }
+  const std::vector<HostedShard*> hosted = Hosted();
   const auto trimmed =
-      std::make_shared<StatusGatherer>(logged.size(), std::move(done));
-  for (HostedShard* const shard : logged) {
-    const int64_t sequence = sequences.at(shard->shard());
-    shard->runner()->Post([shard, sequence, trimmed] {
-      trimmed->Add(shard->log() == nullptr
-                       ? absl::OkStatus()
-                       : shard->log()->Trim(
-                             sequence, shard->machine()->state().min_version()));
+      std::make_shared<StatusGatherer>(hosted.size(), std::move(done));
+  for (HostedShard* const shard : hosted) {
+    const auto found = sequences.find(shard->shard());
+    if (found == sequences.end()) {
+      trimmed->Add(absl::OkStatus());
+      continue;
+    }
+    shard->runner()->Post([shard, sequence = found->second, trimmed] {
+      ShardLog* const log = shard->log();
+      trimmed->Add(
+          log == nullptr
+              ? absl::OkStatus()
+              : log->Trim(sequence, shard->machine()->state().min_version()));
     });
   }
 }

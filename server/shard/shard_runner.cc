@@ -62,7 +62,8 @@ void ShardRunner::Submit(absl::Span<Item> items, bool run) {
     for (Item& item : items) {
       incoming_.push_back(std::move(item));
     }
-    if (!run || keeps_logs_.load() || busy_ || paused_ || ending_ || !controls_.empty()) {
+    if (!run || keeps_logs_.load() || busy_ || paused_ || ending_ ||
+        !controls_.empty()) {
       if (was_empty && !busy_ && !paused_) {
         changed_.NotifyAll();
       }
@@ -224,10 +225,9 @@ void ShardRunner::CloseShard(HostedShard* shard, const absl::Status& why) {
     if (place.chunk < 0 || layout.chunk(place.chunk).shard != shard->shard()) {
       replies_.push_back(std::move(reply));
     } else if (place.expected) {
-      replies_.push_back({reply.session, RequestError{place.chunk, place.step,
-                                                      place.sequence,
-                                                      refusal.status,
-                                                      refusal.reason, 0}});
+      replies_.push_back(
+          {reply.session, RequestError{place.chunk, place.step, place.sequence,
+                                       refusal.status, refusal.reason, 0}});
     }
   }
   shard->machine()->Close(refusal, &replies_);

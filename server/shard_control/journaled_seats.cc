@@ -32,17 +32,18 @@ absl::StatusOr<int64_t> Replay(const JournalPlace& place, const JournalId& id,
                     return applied.status();
                   }));
   if (contents.file_count == 0) {
-    return absl::DataLossError(absl::StrCat("there is no file of it in ",
-                                            place.directory));
+    return absl::DataLossError(
+        absl::StrCat("there is no file of it in ", place.directory));
   }
   totals->torn_tails += contents.torn_tail.has_value() ? 1 : 0;
   return contents.next_sequence;
 }
 
-absl::StatusOr<ShardSeat> MakeSeat(
-    const std::shared_ptr<const ShardJob>& job, int32_t shard,
-    const std::optional<ShardSnapshot>& snapshot, const JournalPlace& place,
-    JournalTotals* totals) {
+absl::StatusOr<ShardSeat> MakeSeat(const std::shared_ptr<const ShardJob>& job,
+                                   int32_t shard,
+                                   const std::optional<ShardSnapshot>& snapshot,
+                                   const JournalPlace& place,
+                                   JournalTotals* totals) {
   ShardSeat seat;
   int64_t sequence = 0;
   if (snapshot.has_value()) {
@@ -94,8 +95,8 @@ std::map<int32_t, MakeShardSeat> JournaledSeats(
   std::map<int32_t, MakeShardSeat> makers;
   for (auto& [shard, snapshot] : by_shard) {
     // Shared, as a std::function must be copyable; the buffers end with it.
-    auto from = std::make_shared<std::optional<ShardSnapshot>>(
-        std::move(snapshot));
+    auto from =
+        std::make_shared<std::optional<ShardSnapshot>>(std::move(snapshot));
     makers.emplace(shard, [job, shard = shard, from, place, totals] {
       return MakeSeat(job, shard, std::exchange(*from, std::nullopt), place,
                       totals);

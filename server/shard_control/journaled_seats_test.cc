@@ -102,9 +102,8 @@ class JournaledSeatsTest : public ::testing::Test {
     ShardHost::Options options;
     options.run_in_submit_bytes_max = 1 << 20;  // must not be heeded
     host_ = ShardHost::Create(options);
-    return host_->Host(job_,
-                       JournaledSeats(job_, {0, 1, 2}, checkpoint_,
-                                      {&env_, kDir, recover}, &totals_));
+    return host_->Host(job_, JournaledSeats(job_, {0, 1, 2}, checkpoint_,
+                                            {&env_, kDir, recover}, &totals_));
   }
   void Connect() {
     answers_ = std::make_shared<Answers>(&job_->layout);
@@ -128,9 +127,8 @@ class JournaledSeatsTest : public ::testing::Test {
     }
     const size_t count = pulls.size();
     host_->Submit(session, std::move(pulls));
-    sink->WaitUntil([count](Answers* answers) {
-      return answers->value_count() == count;
-    });
+    sink->WaitUntil(
+        [count](Answers* answers) { return answers->value_count() == count; });
     host_->Disconnect(session);
     std::vector<float> weights;
     for (const auto& [chunk, values] : sink->values()) {
@@ -266,11 +264,11 @@ TEST_F(LedgerTest, EachPushCountsOnceWhateverDies) {
       }
       const size_t sent = Send(1 + random(4));
       const size_t wait = random(static_cast<uint32_t>(sent) + 1);
-      answers_->WaitUntil([wait](Answers* answers) {
-        return answers->answer_count() >= wait;
-      });
+      answers_->WaitUntil(
+          [wait](Answers* answers) { return answers->answer_count() >= wait; });
       NoteAcks();
-      Die(/*machine=*/random(2) == 0, seed * 1000 + static_cast<uint64_t>(life));
+      Die(/*machine=*/random(2) == 0,
+          seed * 1000 + static_cast<uint64_t>(life));
       // Told just before the end.
       NoteAcks();
       const absl::Status begun = Begin(/*recover=*/true);
@@ -347,11 +345,10 @@ TEST_F(LedgerTest, AFreshBeginningForgetsOldJournals) {
   answers_->WaitUntil(
       [sent](Answers* answers) { return answers->answer_count() >= sent; });
   // Not even the process ends: the job goes back.
-  ASSERT_TRUE(
-      host_
-          ->Host(job_, JournaledSeats(job_, {0, 1, 2}, {},
-                                      {&env_, kDir, false}, &totals_))
-          .ok());
+  ASSERT_TRUE(host_
+                  ->Host(job_, JournaledSeats(job_, {0, 1, 2}, {},
+                                              {&env_, kDir, false}, &totals_))
+                  .ok());
   Die(/*machine=*/true, 0);
   ASSERT_TRUE(Begin(/*recover=*/true).ok());
   for (const float weight : Weights()) {
@@ -402,10 +399,10 @@ class SyncJournalTest : public JournaledSeatsTest {
     push.chunk = chunk.chunk;
     push.step = step;
     push.node = {3, 0};
-    push.sequence =
-        step * static_cast<int64_t>(
-                   job_->layout.ChunksOfShard(chunk.shard).size()) +
-        chunk.chunk - job_->layout.ChunksOfShard(chunk.shard)[0].chunk + 1;
+    push.sequence = step * static_cast<int64_t>(
+                               job_->layout.ChunksOfShard(chunk.shard).size()) +
+                    chunk.chunk -
+                    job_->layout.ChunksOfShard(chunk.shard)[0].chunk + 1;
     push.gradient = MakeSlice(gradient);
     return push;
   }

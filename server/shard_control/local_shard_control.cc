@@ -235,9 +235,9 @@ absl::Status LocalShardControl::MakeJournaledShards(
                &totals)));
   if (request.recover() && log_ != nullptr) {
     log_(absl::StrCat("recovered ", CountOf(shards.size(), "shard"), " with ",
-                      CountOf(totals.applied.load(), "update"), " of ", totals.ops.load(),
-                      " in their journals, in ", clock_.NowMs() - begin_ms,
-                      " ms"));
+                      CountOf(totals.applied.load(), "update"), " of ",
+                      totals.ops.load(), " in their journals, in ",
+                      clock_.NowMs() - begin_ms, " ms"));
   }
   return absl::OkStatus();
 }

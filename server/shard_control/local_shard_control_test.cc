@@ -231,8 +231,8 @@ TEST_F(LocalShardControlTest, AFreshServerReadsTheJournals) {
   const absl::Status missing = Assign(request).status();
   EXPECT_TRUE(absl::IsDataLoss(missing)) << missing;
   {
-    auto writer = JournalWriter::Open(
-        &env_, {"/out/journals", {example_.job_id, 1}, 0});
+    auto writer =
+        JournalWriter::Open(&env_, {"/out/journals", {example_.job_id, 1}, 0});
     ASSERT_TRUE(writer.ok()) << writer.status();
     ASSERT_TRUE((*writer)->StartFile(0).ok());
   }
