@@ -57,6 +57,19 @@ absl::Status FakeShardHost::Restore(std::shared_ptr<const ShardJob>,
   return absl::UnimplementedError("fake");
 }
 
+void FakeShardHost::RecoverFrom(const FakeShardHost& lost) {
+  std::vector<Chunk> chunks;
+  Sequences sequences;
+  {
+    MutexLock lock(&lost.mu_);
+    chunks = lost.chunks_;
+    sequences = lost.sequences_;
+  }
+  MutexLock lock(&mu_);
+  chunks_ = std::move(chunks);
+  sequences_ = std::move(sequences);
+}
+
 void FakeShardHost::HoldReplies() {
   MutexLock lock(&mu_);
   held_ = true;

@@ -28,6 +28,9 @@ class FakeShardHost final : public ShardHost {
   FakeShardHost(const std::vector<std::pair<std::string, int64_t>>& tensors,
                 std::vector<int32_t> shards, int32_t workers = 2);
 
+  // Comes to where another host of the same shards was: what it applied, and
+  // which pushes it had.
+  void RecoverFrom(const FakeShardHost& lost);
   // Keeps replies back until ReleaseReplies.
   void HoldReplies();
   void ReleaseReplies();
@@ -91,6 +94,9 @@ class FakeShardHost final : public ShardHost {
     SessionId session = 0;
     ChunkPull pull;
   };
+  // Last sequence by (worker, incarnation, shard).
+  using Sequences =
+      std::map<std::pair<uint64_t, std::pair<int32_t, int32_t>>, int64_t>;
   using Outbox = std::vector<std::pair<SessionId, ShardReply>>;
 
   void Take(SessionId session, const ShardRequest& request)
@@ -108,9 +114,7 @@ class FakeShardHost final : public ShardHost {
   std::vector<int32_t> shards_ ABSL_GUARDED_BY(mu_);
   std::vector<Chunk> chunks_ ABSL_GUARDED_BY(mu_);
   std::map<SessionId, Session> sessions_ ABSL_GUARDED_BY(mu_);
-  // Last sequence by (worker, incarnation, shard).
-  std::map<std::pair<uint64_t, std::pair<int32_t, int32_t>>, int64_t> sequences_
-      ABSL_GUARDED_BY(mu_);
+  Sequences sequences_ ABSL_GUARDED_BY(mu_);
   std::vector<WaitingPull> waiting_ ABSL_GUARDED_BY(mu_);
   std::vector<ReductionTotals> totals_ ABSL_GUARDED_BY(mu_);
   std::vector<RequestError> refusals_ ABSL_GUARDED_BY(mu_);

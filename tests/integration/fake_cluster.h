@@ -35,7 +35,10 @@ class FakeServer {
     SELARI_CHECK(server.ok());
     server_ = *std::move(server);
   }
-  ~FakeServer() {
+  ~FakeServer() { Kill(); }
+
+  // Ends all calls and takes no more; the host stays to be looked at.
+  void Kill() {
     service_->Drain(1000);
     server_->Shutdown(0);
   }

@@ -22,6 +22,22 @@ absl::Status TransportSwitch::status() const {
   return status_;
 }
 
+// As in Cancel, the lock keeps the transport from ending meanwhile.
+absl::Status TransportSwitch::UseMap(const v1::ShardMap& map) const {
+  MutexLock lock(&mu_);
+  if (!status_.ok()) {
+    return status_;
+  }
+  return transport_ != nullptr
+             ? transport_->UseMap(map)
+             : absl::UnavailableError("there is no transport");
+}
+
+bool TransportSwitch::SomeServerIsAway() const {
+  MutexLock lock(&mu_);
+  return transport_ != nullptr && transport_->SomeServerIsAway();
+}
+
 absl::Status TransportSwitch::Attach(CancellableTransport* transport) {
   MutexLock lock(&mu_);
   transport_ = transport;

@@ -1,5 +1,6 @@
 // CancellableTransport: lets another thread end a client's waits, when the
-// job has failed elsewhere or the process must go.
+// job has failed elsewhere or the process must go, and lead it to the servers
+// of a newer shard map.
 //
 //   TransportSwitch off;
 //   auto transport = std::make_unique<CancellableTransport>(
@@ -16,6 +17,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "common/mutex.h"
+#include "selari/v1/coordinator_service.pb.h"
 #include "worker/client/shard_transport.h"
 
 namespace selari {
@@ -32,6 +34,12 @@ class TransportSwitch {
   void Cancel(const absl::Status& status);
   // OK until Cancel.
   absl::Status status() const;
+
+  // As ShardTransport's. UNAVAILABLE before the transport's Start and after its
+  // end, the status of Cancel after that.
+  absl::Status UseMap(const v1::ShardMap& map) const;
+  // False while there is no transport.
+  bool SomeServerIsAway() const;
 
  private:
   friend class CancellableTransport;
@@ -59,6 +67,12 @@ class CancellableTransport final : public ShardTransport,
   void WaitForWindow() override { transport_->WaitForWindow(); }
   void Stop() override;
   TransportStats Stats() const override { return transport_->Stats(); }
+  absl::Status UseMap(const v1::ShardMap& map) override {
+    return transport_->UseMap(map);
+  }
+  bool SomeServerIsAway() const override {
+    return transport_->SomeServerIsAway();
+  }
   std::shared_ptr<FloatBuffer> NewBuffer(int64_t floats) override {
     return transport_->NewBuffer(floats);
   }

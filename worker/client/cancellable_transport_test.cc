@@ -14,6 +14,7 @@ struct Calls {
   int starts = 0;
   int stops = 0;
   ShardTransport::Listener* listener = nullptr;
+  std::vector<int64_t> maps;
 };
 
 class RecordingTransport : public ShardTransport {
@@ -28,6 +29,11 @@ class RecordingTransport : public ShardTransport {
   void WaitForWindow() override {}
   void Stop() override { ++calls_.stops; }
   TransportStats Stats() const override { return {}; }
+  absl::Status UseMap(const v1::ShardMap& map) override {
+    calls_.maps.push_back(map.version());
+    return absl::FailedPreconditionError("moves a shard");
+  }
+  bool SomeServerIsAway() const override { return true; }
 
  private:
   Calls& calls_;
@@ -112,6 +118,29 @@ TEST_F(CancellableTransportTest, OwnFailureComesThroughOnce) {
   off_.Cancel(absl::AbortedError("job failed"));
   ASSERT_EQ(listener_.failures.size(), 1u);
   EXPECT_EQ(listener_.failures[0].code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(CancellableTransportTest, MapReachesTheTransportWhileThereIsOne) {
+  v1::ShardMap map;
+  map.set_version(4);
+  EXPECT_TRUE(absl::IsUnavailable(off_.UseMap(map)));
+  EXPECT_FALSE(off_.SomeServerIsAway());
+  ASSERT_TRUE(transport_->Start(&listener_, 1000).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(off_.UseMap(map)));
+  EXPECT_TRUE(off_.SomeServerIsAway());
+  EXPECT_TRUE(absl::IsFailedPrecondition(transport_->UseMap(map)));
+  EXPECT_TRUE(transport_->SomeServerIsAway());
+  EXPECT_EQ(calls_.maps, (std::vector<int64_t>{4, 4}));
+  transport_.reset();
+  EXPECT_TRUE(absl::IsUnavailable(off_.UseMap(map)));
+  EXPECT_FALSE(off_.SomeServerIsAway());
+}
+
+TEST_F(CancellableTransportTest, NoMapReachesACancelledTransport) {
+  ASSERT_TRUE(transport_->Start(&listener_, 1000).ok());
+  off_.Cancel(absl::AbortedError("job failed"));
+  EXPECT_EQ(off_.UseMap(v1::ShardMap()), absl::AbortedError("job failed"));
+  EXPECT_TRUE(calls_.maps.empty());
 }
 
 TEST_F(CancellableTransportTest, SwitchMayBeUsedAfterTheTransport) {

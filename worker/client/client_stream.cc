@@ -81,7 +81,10 @@ void ClientStream::OnReadDone(bool ok) {
         frame.ok() ? owner_->OnFrame(*std::move(frame)) : frame.status();
     if (!taken.ok()) {
       MutexLock lock(&mu_);
-      failure_ = taken;
+      // The first one counts: what follows is the rest of a broken call.
+      if (failure_.ok()) {
+        failure_ = taken;
+      }
       context_.TryCancel();
     }
     // After a cancel the next read fails and ends the stream.

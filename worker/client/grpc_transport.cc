@@ -11,7 +11,6 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
 #include "common/chunk_layout.h"
 #include "common/clock.h"
 #include "common/grpc_channel.h"
@@ -26,16 +25,42 @@ namespace {
 
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
+// The server of the map that hosts what `server` does. FAILED_PRECONDITION when
+// there is none.
+absl::StatusOr<const v1::ServerEntry*> FindServer(
+    const v1::ShardMap& map, const ServerLink::Options& server) {
+  if (map.shard_owners_size() != server.layout->shard_count()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "shard map ", map.version(), " has ", map.shard_owners_size(),
+        " shards, the job has ", server.layout->shard_count()));
+  }
+  for (const int32_t shard : server.shards) {
+    if (map.shard_owners(shard) != server.server_id) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "shard map ", map.version(), " moves shard ", shard, " from server ",
+          server.server_id, " to server ", map.shard_owners(shard)));
+    }
+  }
+  for (const v1::ServerEntry& entry : map.servers()) {
+    if (entry.server_id() == server.server_id) {
+      return &entry;
+    }
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "shard map ", map.version(), " has no server ", server.server_id));
+}
+
 class GrpcTransport final : public ShardTransport {
  public:
   GrpcTransport(std::vector<ServerLink::Options> servers,
                 std::shared_ptr<const ChunkLayout> layout,
                 std::unique_ptr<SharedBuffers> shared,
                 GrpcTransportOptions options)
-      : servers_(std::move(servers)),
-        layout_(std::move(layout)),
+      : layout_(std::move(layout)),
         shared_(std::move(shared)),
         options_(std::move(options)),
+        servers_(std::move(servers)),
+        map_version_(servers_.front().hello.shard_map_version),
         link_of_shard_(layout_->shard_count(), -1) {
     for (size_t i = 0; i < servers_.size(); ++i) {
       for (const int32_t shard : servers_[i].shards) {
@@ -52,6 +77,8 @@ class GrpcTransport final : public ShardTransport {
   void WaitForWindow() override;
   void Stop() override;
   TransportStats Stats() const override;
+  absl::Status UseMap(const v1::ShardMap& map) override;
+  bool SomeServerIsAway() const override;
   std::shared_ptr<FloatBuffer> NewBuffer(int64_t floats) override;
 
  private:
@@ -64,14 +91,20 @@ class GrpcTransport final : public ShardTransport {
   std::string Missing(int64_t now_ms, int64_t gives_up_ms) const;
   void Fail(const absl::Status& status);
 
-  const std::vector<ServerLink::Options> servers_;
   const std::shared_ptr<const ChunkLayout> layout_;
   const std::unique_ptr<SharedBuffers> shared_;  // null: none is offered
   const GrpcTransportOptions options_;
   const SystemClock clock_;
-  std::vector<int> link_of_shard_;
 
-  // Constant after Start.
+  // Taken before mu_ and before a link's lock.
+  mutable Mutex map_mu_;
+  // What each link connects to, by the newest map.
+  std::vector<ServerLink::Options> servers_ ABSL_GUARDED_BY(map_mu_);
+  int64_t map_version_ ABSL_GUARDED_BY(map_mu_);
+  std::vector<int> link_of_shard_;  // constant
+
+  // Constant after Start. Start makes the links under map_mu_, for whoever
+  // calls meanwhile.
   Listener* listener_ = nullptr;
   std::vector<std::unique_ptr<ServerLink>> links_;
   std::thread thread_;
@@ -97,11 +130,14 @@ absl::Status GrpcTransport::Start(Listener* listener, int64_t timeout_ms) {
     look_ = true;
     changed_.NotifyAll();
   };
-  for (ServerLink::Options server : servers_) {
-    server.clock = &clock_;
-    auto channel = CreateGrpcChannel(server.address, options_.credentials);
-    links_.push_back(std::make_unique<ServerLink>(
-        std::move(server), std::move(channel), listener_, changed));
+  {
+    MutexLock lock(&map_mu_);
+    for (ServerLink::Options server : servers_) {
+      server.clock = &clock_;
+      auto channel = CreateGrpcChannel(server.address, options_.credentials);
+      links_.push_back(std::make_unique<ServerLink>(
+          std::move(server), std::move(channel), listener_, changed));
+    }
   }
   next_report_ms_ = clock_.NowMs() + options_.waiting_first_ms;
   MutexLock lock(&mu_);
@@ -171,6 +207,45 @@ TransportStats GrpcTransport::Stats() const {
     total.bytes_shared += stats.bytes_shared;
   }
   return total;
+}
+
+absl::Status GrpcTransport::UseMap(const v1::ShardMap& map) {
+  MutexLock lock(&map_mu_);
+  if (map.version() <= map_version_) {
+    return absl::OkStatus();
+  }
+  std::vector<const v1::ServerEntry*> entries;
+  for (const ServerLink::Options& server : servers_) {
+    SELARI_ASSIGN_OR_RETURN(entries.emplace_back(), FindServer(map, server));
+  }
+  map_version_ = map.version();
+  for (size_t i = 0; i < servers_.size(); ++i) {
+    ServerLink::Options& server = servers_[i];
+    const v1::ServerEntry& entry = *entries[i];
+    const bool moved = server.address != entry.address() ||
+                       server.incarnation != entry.incarnation();
+    server.address = entry.address();
+    server.incarnation = entry.incarnation();
+    server.hello.shard_map_version = map.version();
+    if (links_.empty()) {
+      continue;  // Start comes later
+    }
+    links_[i]->set_shard_map_version(map.version());
+    if (moved) {
+      links_[i]->MoveTo(
+          server.address, server.incarnation,
+          CreateGrpcChannel(server.address, options_.credentials));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool GrpcTransport::SomeServerIsAway() const {
+  MutexLock lock(&map_mu_);
+  return std::any_of(links_.begin(), links_.end(),
+                     [](const std::unique_ptr<ServerLink>& link) {
+                       return link->status().state != ServerLink::State::kUp;
+                     });
 }
 
 std::shared_ptr<FloatBuffer> GrpcTransport::NewBuffer(int64_t floats) {
@@ -250,13 +325,14 @@ int64_t GrpcTransport::Look(int64_t now_ms) {
 
 std::string GrpcTransport::Missing(int64_t now_ms, int64_t gives_up_ms) const {
   std::vector<std::string> missing;
-  absl::string_view last_name;  // a server's links stand side by side
+  std::string last_name;  // a server's links stand side by side
   for (const auto& link : links_) {
     const ServerLink::Status status = link->status();
-    if (status.state != ServerLink::State::kUp && link->name() != last_name) {
-      last_name = link->name();
+    const std::string name = link->name();
+    if (status.state != ServerLink::State::kUp && name != last_name) {
+      last_name = name;
       missing.push_back(absl::StrCat(
-          status.error.ok() ? absl::StrCat(link->name(), " does not answer")
+          status.error.ok() ? absl::StrCat(name, " does not answer")
                             : std::string(status.error.message()),
           " (missing for ", (now_ms - status.since_ms) / 1000, " s)"));
     }
@@ -351,6 +427,8 @@ absl::StatusOr<std::unique_ptr<ShardTransport>> MakeGrpcTransport(
     server.server_id = entry.server_id();
     server.address = entry.address();
     server.incarnation = entry.incarnation();
+    server.server_may_return =
+        job.job().checkpointing().durability() == v1::DURABILITY_JOURNALED;
     server.hello = {job.job_id(), worker, shard_map.version(), std::nullopt};
     if (shared != nullptr) {
       server.shared_memory = shared->memory();

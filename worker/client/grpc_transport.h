@@ -4,7 +4,9 @@
 //
 // A connection that breaks is opened again, at most a second apart, until it
 // has been away for give_up_ms. A server that refuses (other job), or that
-// restarted and so lost its weights, fails the transport at once.
+// restarted and so lost its weights, fails the transport at once. In a job of
+// DURABILITY_JOURNALED a server that restarted gets its weights back: it is
+// waited for until UseMap names its new life, and gets nothing before.
 //
 // A server on the same machine is offered shared memory (common/shared_memory):
 // gradients then stay where they are for it to read, and it writes weights to

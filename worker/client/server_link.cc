@@ -37,6 +37,24 @@ bool IsPermanent(absl::StatusCode code) {
   }
 }
 
+// No other attempt can succeed.
+bool IsPermanent(const absl::Status& status) {
+  switch (ReasonOf(status)) {
+    case ErrorReason::kNotInitialized:
+      return false;
+    case ErrorReason::kWrongJob:
+    case ErrorReason::kStaleIncarnation:
+    case ErrorReason::kDuplicateId:
+      return true;
+    default:
+      return IsPermanent(status.code());
+  }
+}
+
+std::string NameOf(int32_t server_id, const std::string& address) {
+  return absl::StrCat("server ", server_id, " at ", address);
+}
+
 // Keeps the payloads, which Annotate drops.
 absl::Status Named(const absl::Status& status, const std::string& name) {
   absl::Status named = Annotate(status, name);
@@ -53,12 +71,12 @@ ServerLink::ServerLink(Options options, std::shared_ptr<grpc::Channel> channel,
                        ShardTransport::Listener* listener,
                        std::function<void()> changed)
     : options_(std::move(options)),
-      name_(absl::StrCat("server ", options_.server_id, " at ",
-                         options_.address)),
-      channel_(std::move(channel)),
       listener_(listener),
       changed_(std::move(changed)),
       window_(options_.layout.get()),
+      name_(NameOf(options_.server_id, options_.address)),
+      hello_(options_.hello),
+      channel_(std::move(channel)),
       since_ms_(options_.clock->NowMs()),
       next_attempt_ms_(since_ms_),
       backoff_(options_.backoff_first_ms, options_.backoff_max_ms,
@@ -66,6 +84,8 @@ ServerLink::ServerLink(Options options, std::shared_ptr<grpc::Channel> channel,
       incarnation_(options_.incarnation) {}
 
 int64_t ServerLink::Tick() {
+  // Let go of without the lock: their end waits for gRPC's threads.
+  std::vector<std::shared_ptr<grpc::Channel>> unused;
   MutexLock lock(&mu_);
   const int64_t now_ms = options_.clock->NowMs();
   if (state_ == State::kUp) {
@@ -78,12 +98,55 @@ int64_t ServerLink::Tick() {
   if (now_ms < next_attempt_ms_) {
     return next_attempt_ms_;
   }
+  if (!old_channels_.empty()) {
+    if (open_streams_ > 0) {
+      return now_ms + 1;  // its last callback is about to end
+    }
+    unused.swap(old_channels_);
+  }
   state_ = State::kConnecting;
   ++open_streams_;
-  stream_ =
-      ClientStream::Start(channel_, options_.hello, options_.frame_bytes_max,
-                          options_.shared_memory, this);
+  stream_ = ClientStream::Start(channel_, hello_, options_.frame_bytes_max,
+                                options_.shared_memory, this);
   return kNever;
+}
+
+void ServerLink::MoveTo(const std::string& address, uint64_t incarnation,
+                        std::shared_ptr<grpc::Channel> channel) {
+  {
+    MutexLock lock(&mu_);
+    if (state_ == State::kFailed || state_ == State::kStopped) {
+      return;
+    }
+    name_ = NameOf(options_.server_id, address);
+    incarnation_ = incarnation;
+    old_channels_.push_back(std::move(channel_));
+    channel_ = std::move(channel);
+    error_ = absl::OkStatus();
+    backoff_.Reset();
+    next_attempt_ms_ = options_.clock->NowMs();
+    if (state_ == State::kUp) {
+      since_ms_ = next_attempt_ms_;
+    }
+    if (stream_ != nullptr) {
+      // Nothing is sent or taken until OnEnd has made the link down.
+      state_ = State::kMoving;
+      held_back_.clear();
+      window_.Open();
+      stream_->Cancel();
+    }
+  }
+  changed_();
+}
+
+void ServerLink::set_shard_map_version(int64_t version) {
+  MutexLock lock(&mu_);
+  hello_.shard_map_version = version;
+}
+
+std::string ServerLink::name() const {
+  MutexLock lock(&mu_);
+  return name_;
 }
 
 void ServerLink::Send(std::vector<ShardRequest> requests) {
@@ -201,33 +264,35 @@ absl::Status ServerLink::CheckHello(const StreamHelloReply& reply) {
 }
 
 absl::Status ServerLink::Restarted(uint64_t incarnation) const {
-  return WithReason(
-      absl::FailedPreconditionError(absl::StrCat(
-          "it restarted (its incarnation is ", incarnation, ", was ",
-          incarnation_, "); its weights are gone until restored")),
-      ErrorReason::kStaleIncarnation);
+  const std::string restarted =
+      absl::StrCat("it restarted (its incarnation is ", incarnation, ", was ",
+                   incarnation_, ")");
+  if (options_.server_may_return) {
+    return absl::UnavailableError(
+        absl::StrCat(restarted, " and is getting its weights back"));
+  }
+  return WithReason(absl::FailedPreconditionError(absl::StrCat(
+                        restarted, "; its weights are gone until restored")),
+                    ErrorReason::kStaleIncarnation);
 }
 
-absl::Status ServerLink::PermanentError(const absl::Status& status) const {
-  const ErrorReason reason = ReasonOf(status);
-  if (reason == ErrorReason::kNotInitialized) {
-    // A server that had weights and has none now must not be waited for: it
-    // would come back with initial ones.
-    uint64_t incarnation = 0;
-    if (incarnation_ != 0 &&
-        absl::SimpleAtoi(ReasonMetadata("server_incarnation", status),
-                         &incarnation) &&
-        incarnation != incarnation_) {
-      return Restarted(incarnation);
-    }
-    return absl::OkStatus();
-  }
-  if (reason == ErrorReason::kWrongJob ||
-      reason == ErrorReason::kStaleIncarnation ||
-      reason == ErrorReason::kDuplicateId || IsPermanent(status.code())) {
+absl::Status ServerLink::Explained(const absl::Status& status) const {
+  uint64_t incarnation = 0;
+  if (incarnation_ == 0 ||
+      !absl::SimpleAtoi(ReasonMetadata("server_incarnation", status),
+                        &incarnation) ||
+      incarnation == incarnation_) {
     return status;
   }
-  return absl::OkStatus();
+  // A server that had weights and has none now must not be waited for unless
+  // it gets them back: it would come with initial ones.
+  if (ReasonOf(status) == ErrorReason::kNotInitialized) {
+    return Restarted(incarnation);
+  }
+  return options_.server_may_return
+             ? absl::UnavailableError(absl::StrCat(
+                   "another server answers there: ", status.message()))
+             : status;
 }
 
 void ServerLink::OnEnd(const absl::Status& status) {
@@ -236,14 +301,17 @@ void ServerLink::OnEnd(const absl::Status& status) {
     MutexLock lock(&mu_);
     stream_->AddStats(&ended_stats_);
     stream_ = nullptr;
-    if (state_ != State::kStopped) {
+    if (state_ == State::kMoving) {
+      tell = true;
+      state_ = State::kDown;
+    } else if (state_ != State::kStopped) {
       tell = true;
       if (state_ == State::kUp) {
         since_ms_ = options_.clock->NowMs();
       }
-      const absl::Status permanent = PermanentError(status);
-      state_ = permanent.ok() ? State::kDown : State::kFailed;
-      error_ = Named(permanent.ok() ? status : permanent, name_);
+      const absl::Status explained = Explained(status);
+      state_ = IsPermanent(explained) ? State::kFailed : State::kDown;
+      error_ = Named(explained, name_);
       next_attempt_ms_ = options_.clock->NowMs() + backoff_.NextMs();
       window_.Open();
     }

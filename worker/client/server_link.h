@@ -4,6 +4,10 @@
 //   down -> connecting -> (hello answered) resending -> up -> down ...
 //                      -> failed (for good)                -> stopped
 //
+// MoveTo leads it to another life of the server: a stream that is open is
+// broken off (moving -> down), and the next one goes there. No request ever
+// goes to a life of the server that neither the options nor MoveTo named.
+//
 // It has no thread of its own: whoever owns the link calls Tick.
 //
 // Thread safety: all methods from any thread. Lock order: ServerLink, then
@@ -41,6 +45,10 @@ class ServerLink final : private ClientStream::Owner {
     // The life of the server that the shard map means; 0: any, but then
     // always the same.
     uint64_t incarnation = 0;
+    // A server that restarts gets its shards back as they were: it is waited
+    // for until MoveTo names its new life. False: they are gone, and the link
+    // fails.
+    bool server_may_return = false;
     // Logical shards that it hosts, as the map says, and that are asked for
     // here; not empty.
     std::vector<int32_t> shards;
@@ -53,7 +61,15 @@ class ServerLink final : private ClientStream::Owner {
     int64_t backoff_first_ms = 50;
     int64_t backoff_max_ms = 1000;
   };
-  enum class State { kDown, kConnecting, kResending, kUp, kFailed, kStopped };
+  enum class State {
+    kDown,
+    kConnecting,
+    kResending,
+    kUp,
+    kMoving,
+    kFailed,
+    kStopped
+  };
   struct Status {
     State state = State::kDown;
     // When it was last up, or created.
@@ -75,6 +91,14 @@ class ServerLink final : private ClientStream::Owner {
   // (Clock::NowMs) to call again unless the state changes before.
   int64_t Tick();
 
+  // The server lives here now: connects anew, at once. `incarnation` as in
+  // Options. Does nothing once the link has failed or stopped. Not from gRPC's
+  // threads, as it may let go of a channel.
+  void MoveTo(const std::string& address, uint64_t incarnation,
+              std::shared_ptr<grpc::Channel> channel);
+  // What later streams say of the map in use.
+  void set_shard_map_version(int64_t version);
+
   // See ShardTransport. Requests for this link's shards only.
   void Send(std::vector<ShardRequest> requests);
   void WaitForWindow() { window_.Wait(); }
@@ -85,7 +109,7 @@ class ServerLink final : private ClientStream::Owner {
 
   Status status() const;
   // "server 1 at host:port".
-  const std::string& name() const { return name_; }
+  std::string name() const;
   const std::vector<int32_t>& shards() const { return options_.shards; }
   TransportStats Stats() const;
 
@@ -99,15 +123,13 @@ class ServerLink final : private ClientStream::Owner {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status Restarted(uint64_t incarnation) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // `status` when no other attempt can succeed, else OK.
-  absl::Status PermanentError(const absl::Status& status) const
+  // How a stream ended; says so when it was not the server that was meant.
+  absl::Status Explained(const absl::Status& status) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void SendLocked(std::vector<ShardRequest> requests)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Options options_;
-  const std::string name_;
-  const std::shared_ptr<grpc::Channel> channel_;
   ShardTransport::Listener* const listener_;
   const std::function<void()> changed_;
 
@@ -115,6 +137,12 @@ class ServerLink final : private ClientStream::Owner {
 
   mutable Mutex mu_;
   CondVar stopped_;  // a stream's last callback is over
+  std::string name_ ABSL_GUARDED_BY(mu_);
+  StreamHello hello_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<grpc::Channel> channel_ ABSL_GUARDED_BY(mu_);
+  // Those before, held until no stream uses them: see ClientStream::OnGone.
+  std::vector<std::shared_ptr<grpc::Channel>> old_channels_
+      ABSL_GUARDED_BY(mu_);
   State state_ ABSL_GUARDED_BY(mu_) = State::kDown;
   absl::Status error_ ABSL_GUARDED_BY(mu_);
   int64_t since_ms_ ABSL_GUARDED_BY(mu_);

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "common/float_buffer.h"
 #include "common/shard_message.h"
+#include "selari/v1/coordinator_service.pb.h"
 
 namespace selari {
 
@@ -62,6 +63,17 @@ class ShardTransport {
   // listener's call.
   virtual void Stop() = 0;
   virtual TransportStats Stats() const = 0;
+  // The servers of a newer map: those that changed are connected anew, and
+  // OnConnected asks for what they owe. An older map changes nothing.
+  // FAILED_PRECONDITION, and nothing changes, when shards are placed otherwise.
+  // Does not block; from any thread but a listener's call, also while Start
+  // waits. A transport without servers has nothing to do.
+  virtual absl::Status UseMap(const v1::ShardMap& /*map*/) {
+    return absl::OkStatus();
+  }
+  // Some connection is down, so that a newer map may be needed. From any
+  // thread.
+  virtual bool SomeServerIsAway() const { return false; }
   // Memory for gradients and weights of this transport's requests, such as
   // reaches the shards fastest. After Start, from any thread.
   virtual std::shared_ptr<FloatBuffer> NewBuffer(int64_t floats) {
