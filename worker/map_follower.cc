@@ -1,5 +1,7 @@
 #include "worker/map_follower.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/error_reason.h"
 #include "common/status.h"
@@ -22,7 +24,21 @@ bool MayBeALoss(const absl::Status& error) {
   }
 }
 
+// Version of the map with which the shards began last.
+int64_t BaseOf(const v1::RenewLeaseResponse& renewal) {
+  return renewal.base_map_version() > 0 ? renewal.base_map_version()
+                                        : renewal.shard_map_version();
+}
+
+bool WaitsForMap(v1::JobState state) {
+  return state == v1::JOB_STATE_JOINING || state == v1::JOB_STATE_INITIALIZING;
+}
+
 }  // namespace
+
+bool IsUndone(const v1::RenewLeaseResponse& renewal, int64_t version) {
+  return BaseOf(renewal) > version;
+}
 
 MapFollower::Use::Use(MapFollower* maps, int64_t version, TransportSwitch* off)
     : maps_(*maps) {
@@ -36,14 +52,20 @@ MapFollower::Use::~Use() {
   maps_.off_ = nullptr;
 }
 
-void MapFollower::OnMap(int64_t version) {
+void MapFollower::OnRenewal(const v1::RenewLeaseResponse& renewal) {
   MutexLock lock(&mu_);
-  if (off_ != nullptr && version > version_) {
-    off_->Cancel(
-        WithReason(absl::UnavailableError(absl::StrCat(
-                       "shard map ", version, " replaces map ", version_)),
-                   ErrorReason::kStaleIncarnation));
+  newest_version_ = std::max(newest_version_, renewal.shard_map_version());
+  if (off_ != nullptr && IsUndone(renewal, version_)) {
+    off_->Cancel(WithReason(
+        absl::UnavailableError(absl::StrCat("shard map ", BaseOf(renewal),
+                                            " replaces map ", version_)),
+        ErrorReason::kStaleIncarnation));
   }
+}
+
+int64_t MapFollower::newest_version() const {
+  MutexLock lock(&mu_);
+  return newest_version_;
 }
 
 absl::StatusOr<MapFollower::News> MapFollower::Ask(int64_t version) {
@@ -59,11 +81,11 @@ absl::StatusOr<MapFollower::News> MapFollower::Ask(int64_t version) {
   if (response.state() == v1::JOB_STATE_DONE) {
     return News::kJobDone;
   }
-  return response.shard_map_version() > version ||
-                 response.state() == v1::JOB_STATE_JOINING ||
-                 response.state() == v1::JOB_STATE_INITIALIZING
-             ? News::kGoesBack
-             : News::kNone;
+  // Such a coordinator waits for a map only to go back with it.
+  const bool will_be_undone =
+      response.base_map_version() == 0 && WaitsForMap(response.state());
+  return will_be_undone || IsUndone(response, version) ? News::kGoesBack
+                                                       : News::kNone;
 }
 
 // Silence of the coordinator is for the keeper of the lease to judge, who ends

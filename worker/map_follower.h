@@ -1,9 +1,11 @@
-// MapFollower: keeps a worker with the newest shard map. When the job goes back
-// to a checkpoint, as a member was lost, the map gets a higher version. Steps
-// that are under way with an older one are ended, to begin anew with the new
-// one.
+// MapFollower: tells a worker whether what it does still counts. When the job
+// goes back to a checkpoint, as a member was lost, the coordinator names the
+// map with which the shards begin anew. Steps that began with an older one are
+// ended, to begin anew with the new one. Any other newer map only says where
+// servers are (map_refresher.h).
 //
-// Thread safety: OnMap from any thread, the rest from the worker's.
+// Thread safety: OnRenewal and newest_version from any thread, the rest from
+// the worker's.
 
 #ifndef SELARI_WORKER_MAP_FOLLOWER_H_
 #define SELARI_WORKER_MAP_FOLLOWER_H_
@@ -24,6 +26,10 @@
 #include "worker/client/cancellable_transport.h"
 
 namespace selari {
+
+// What began with the map of this version is undone. A coordinator that does
+// not say with which map the shards began knows of no map but such.
+bool IsUndone(const v1::RenewLeaseResponse& renewal, int64_t version);
 
 class MapFollower {
  public:
@@ -51,15 +57,18 @@ class MapFollower {
 
   explicit MapFollower(Options options) : options_(std::move(options)) {}
 
-  // The newest map has this version: ends steps that use an older one.
-  void OnMap(int64_t version);
+  // The lease was renewed: ends steps that are undone.
+  void OnRenewal(const v1::RenewLeaseResponse& renewal);
+  // Of all maps that OnRenewal has heard of.
+  int64_t newest_version() const;
 
   // After the last step: waits until the job has ended, or the worker is to
-  // end. False when the job goes back instead.
+  // end. False when the job goes back instead; a server that comes back as it
+  // was is waited for.
   bool WaitForEnd(int64_t version);
 
-  // After steps with the map of `version` ended with `error`: true once there
-  // is a newer map or the job waits for one, so that they can begin anew.
+  // After steps that began with the map of `version` ended with `error`: true
+  // once the job goes back, so that they can begin anew.
   // Blocks for two leases at most, as the coordinator may hear later than this
   // worker that a server is gone.
   bool MayTryAgain(const absl::Status& error, int64_t version);
@@ -71,7 +80,8 @@ class MapFollower {
   const Options options_;
   const StopToken never_;
 
-  Mutex mu_;
+  mutable Mutex mu_;
+  int64_t newest_version_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t version_ ABSL_GUARDED_BY(mu_) = 0;
   TransportSwitch* off_ ABSL_GUARDED_BY(mu_) = nullptr;  // null: no steps
 };

@@ -1,7 +1,10 @@
 #include "worker/map_follower.h"
 
+#include <memory>
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/error_reason.h"
 #include "common/fake_clock.h"
 #include "common/fake_coordinator_client.h"
@@ -41,10 +44,19 @@ class MapFollowerTest : public ::testing::Test {
     maps_ = std::make_unique<MapFollower>(options);
   }
 
-  void Answer(v1::JobState state, int64_t version) {
-    answers_.emplace_back();
-    answers_.back().set_state(state);
-    answers_.back().set_shard_map_version(version);
+  static v1::RenewLeaseResponse Renewal(v1::JobState state, int64_t version,
+                                        int64_t base) {
+    v1::RenewLeaseResponse renewal;
+    renewal.set_state(state);
+    renewal.set_shard_map_version(version);
+    renewal.set_base_map_version(base);
+    return renewal;
+  }
+  void Answer(v1::JobState state, int64_t version, int64_t base = 0) {
+    answers_.push_back(Renewal(state, version, base));
+  }
+  void Hear(int64_t version) {
+    maps_->OnRenewal(Renewal(v1::JOB_STATE_RUNNING, version, /*base=*/0));
   }
   static absl::Status Lost() {
     return WithReason(absl::FailedPreconditionError("it restarted"),
@@ -60,16 +72,16 @@ class MapFollowerTest : public ::testing::Test {
 
 TEST_F(MapFollowerTest, ANewerMapEndsTheSteps) {
   TransportSwitch off;
-  maps_->OnMap(kMap + 1);  // no steps yet
+  Hear(kMap + 1);  // no steps yet
   {
     const MapFollower::Use use(maps_.get(), kMap, &off);
-    maps_->OnMap(kMap);
+    Hear(kMap);
     EXPECT_TRUE(off.status().ok());
-    maps_->OnMap(kMap + 1);
+    Hear(kMap + 1);
     EXPECT_TRUE(absl::IsUnavailable(off.status()));
     EXPECT_EQ(ReasonOf(off.status()), ErrorReason::kStaleIncarnation);
   }
-  maps_->OnMap(kMap + 2);  // they are over
+  Hear(kMap + 2);  // they are over
 }
 
 TEST_F(MapFollowerTest, StepsBeginAnewWhenTheCoordinatorHasHeardOfTheLoss) {
@@ -116,6 +128,73 @@ TEST_F(MapFollowerTest, AfterTheLastStepTheJobEndsOrGoesBack) {
   answers_.clear();
   end_ = absl::CancelledError("the worker is told to end");
   EXPECT_TRUE(maps_->WaitForEnd(kMap));
+}
+
+struct Case {
+  int64_t base;  // 0: the coordinator does not say
+  int64_t version;
+  v1::JobState state;
+  bool goes_back;
+};
+
+// The worker's steps began with map 3.
+constexpr Case kCases[] = {
+    {0, 3, v1::JOB_STATE_RUNNING, false},
+    {0, 3, v1::JOB_STATE_FINISHING, false},
+    {0, 3, v1::JOB_STATE_JOINING, true},
+    {0, 3, v1::JOB_STATE_INITIALIZING, true},
+    {0, 4, v1::JOB_STATE_RUNNING, true},
+    {1, 3, v1::JOB_STATE_RUNNING, false},
+    {3, 3, v1::JOB_STATE_RUNNING, false},
+    {3, 3, v1::JOB_STATE_JOINING, false},
+    {3, 3, v1::JOB_STATE_INITIALIZING, false},
+    {3, 4, v1::JOB_STATE_RUNNING, false},
+    {3, 4, v1::JOB_STATE_FINISHING, false},
+    {2, 7, v1::JOB_STATE_JOINING, false},
+    {4, 3, v1::JOB_STATE_JOINING, true},
+    {4, 4, v1::JOB_STATE_INITIALIZING, true},
+    {4, 4, v1::JOB_STATE_RUNNING, true},
+    {5, 6, v1::JOB_STATE_FINISHING, true},
+};
+
+std::string NameOf(const Case& c) {
+  return absl::StrCat("base ", c.base, ", map ", c.version, ", ",
+                      v1::JobState_Name(c.state));
+}
+
+TEST_F(MapFollowerTest, AWorkerGoesBackWithTheBaseAlone) {
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(NameOf(c));
+    // Whoever is not to go back hears of the job's end next.
+    answers_.clear();
+    Answer(c.state, c.version, c.base);
+    Answer(v1::JOB_STATE_DONE, c.version, c.base);
+    const std::vector<v1::RenewLeaseResponse> answers = answers_;
+    EXPECT_EQ(maps_->MayTryAgain(Lost(), kMap), c.goes_back);
+    answers_ = answers;
+    EXPECT_EQ(maps_->WaitForEnd(kMap), !c.goes_back);
+  }
+}
+
+TEST_F(MapFollowerTest, StepsEndWithTheBaseAlone) {
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(NameOf(c));
+    const v1::RenewLeaseResponse renewal = Renewal(c.state, c.version, c.base);
+    TransportSwitch off;
+    const MapFollower::Use use(maps_.get(), kMap, &off);
+    maps_->OnRenewal(renewal);
+    // Of a coordinator that does not say, the map to come is waited for.
+    const bool ends = c.goes_back && (c.base > 0 || c.version > kMap);
+    EXPECT_EQ(off.status().ok(), !ends);
+    EXPECT_EQ(IsUndone(renewal, kMap), ends);
+  }
+}
+
+TEST_F(MapFollowerTest, TheNewestMapIsRemembered) {
+  EXPECT_EQ(maps_->newest_version(), 0);
+  Hear(kMap + 1);
+  Hear(kMap);
+  EXPECT_EQ(maps_->newest_version(), kMap + 1);
 }
 
 }  // namespace

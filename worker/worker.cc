@@ -28,6 +28,7 @@
 #include "worker/client/parameter_client_impl.h"
 #include "worker/data/sampler.h"
 #include "worker/map_follower.h"
+#include "worker/map_refresher.h"
 #include "worker/model/network.h"
 #include "worker/progress_reporter.h"
 #include "worker/step.h"
@@ -71,6 +72,8 @@ class WorkerRun {
   StepLoopOptions StepOptions(int64_t start_step) const;
   ProgressReporter::Options ReporterOptions(int64_t shard_map_version,
                                             const StepLoopOptions& steps);
+  MapRefresher::Options RefresherOptions(int64_t shard_map_version,
+                                         TransportSwitch* transport) const;
   absl::Status RunSteps(const v1::GetShardMapResponse& map,
                         const StepLoopOptions& steps,
                         ProgressReporter* reporter);
@@ -153,7 +156,7 @@ bool WorkerRun::OnRenewal(
   const int64_t now_ms = clock_.NowMs();
   if (response.ok()) {
     OnJobEnded(response->state());
-    maps_->OnMap(response->shard_map_version());
+    maps_->OnRenewal(*response);
     steps_seen_ = steps_done_;
   }
   // A worker that is told to end has no use for its lease.
@@ -282,6 +285,20 @@ ProgressReporter::Options WorkerRun::ReporterOptions(
   return reporter;
 }
 
+MapRefresher::Options WorkerRun::RefresherOptions(
+    int64_t shard_map_version, TransportSwitch* transport) const {
+  MapRefresher::Options refresher;
+  refresher.client = options_.coordinator;
+  refresher.transport = transport;
+  refresher.identity = identity_;
+  refresher.map_version = shard_map_version;
+  refresher.newest_version = [this] { return maps_->newest_version(); };
+  refresher.on_map = [this](int64_t version) {
+    LogLife(absl::StrCat("goes on with the servers of shard map ", version));
+  };
+  return refresher;
+}
+
 absl::Status WorkerRun::RunSteps(const v1::GetShardMapResponse& map,
                                  const StepLoopOptions& steps,
                                  ProgressReporter* reporter) {
@@ -296,6 +313,11 @@ absl::Status WorkerRun::RunSteps(const v1::GetShardMapResponse& map,
                              &attempt_off);
   transport = std::make_unique<CancellableTransport>(std::move(transport),
                                                      &attempt_off);
+  std::optional<MapRefresher> refresher;
+  if (job.checkpointing().durability() == v1::DURABILITY_JOURNALED) {
+    refresher.emplace(
+        RefresherOptions(map.shard_map().version(), &attempt_off));
+  }
   ParameterClientOptions client_options;
   client_options.connect_timeout_ms = options_.coordinator_timeout_ms;
   client_options.on_waiting = [this](const std::string& sentence) {

@@ -3,17 +3,22 @@
 
 #include "worker/worker.h"
 
+#include <atomic>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/fake_coordinator_client.h"
 #include "common/file_env.h"
 #include "common/job_config.h"
 #include "common/posix_file_env.h"
+#include "common/stop_token.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "worker/client/parameter_client.h"
+#include "worker/client/shard_transport.h"
 
 namespace selari {
 namespace {
@@ -167,6 +172,84 @@ TEST_F(WorkerTest, StoppedJobEndsItWell) {
   EXPECT_TRUE(last_report_.leaving());
   EXPECT_FALSE(last_report_.finished());
   EXPECT_EQ(last_report_.error(), "");
+}
+
+// Its start waits for a server that comes back, and ends the worker when a
+// map says where.
+class WaitingTransport : public ShardTransport {
+ public:
+  absl::Status Start(Listener* /*listener*/, int64_t timeout_ms) override {
+    EXPECT_TRUE(ends_.WaitForMs(timeout_ms));
+    return absl::InvalidArgumentError(absl::StrCat("map ", map_, " is there"));
+  }
+  void InterruptStart() override { ends_.RequestStop(); }
+  void Send(std::vector<ShardRequest> /*requests*/) override {}
+  void WaitForWindow() override {}
+  void Stop() override {}
+  TransportStats Stats() const override { return {}; }
+  absl::Status UseMap(const v1::ShardMap& map) override {
+    map_ = map.version();
+    ends_.RequestStop();
+    return absl::OkStatus();
+  }
+  bool SomeServerIsAway() const override { return true; }
+
+ private:
+  StopToken ends_;
+  int64_t map_ = 0;  // written before ends_, read after it
+};
+
+class JournaledWorkerTest : public WorkerTest {
+ protected:
+  JournaledWorkerTest() {
+    job_.mutable_job()->mutable_checkpointing()->set_durability(
+        v1::DURABILITY_JOURNALED);
+    job_.add_tensors()->add_shape(2);
+    options_.coordinator_timeout_ms = 60'000;
+    StatusIs(v1::JOB_STATE_RUNNING, "");
+    // Map 2 comes once the steps have begun with map 1.
+    client_.on_get_shard_map =
+        [this]() -> absl::StatusOr<v1::GetShardMapResponse> {
+      v1::GetShardMapResponse response;
+      response.mutable_shard_map()->set_version(begun_ ? 2 : 1);
+      return response;
+    };
+    options_.make_transport = [this](const v1::ResolvedJob&,
+                                     const v1::ShardMap& map,
+                                     const WorkerIdentity&)
+        -> absl::StatusOr<std::unique_ptr<ShardTransport>> {
+      begun_ = true;
+      if (map.version() == 2) {
+        return absl::InvalidArgumentError("begins anew with map 2");
+      }
+      return std::make_unique<WaitingTransport>();
+    };
+  }
+
+  void RenewalsSayBase(int64_t base) {
+    client_.on_renew_lease = [=](const v1::RenewLeaseRequest&)
+        -> absl::StatusOr<v1::RenewLeaseResponse> {
+      v1::RenewLeaseResponse response;
+      response.set_state(v1::JOB_STATE_RUNNING);
+      response.set_shard_map_version(begun_ ? 2 : 1);
+      response.set_base_map_version(begun_ ? base : 1);
+      return response;
+    };
+  }
+
+  std::atomic<bool> begun_{false};
+};
+
+TEST_F(JournaledWorkerTest, FollowsAServerThatComesBack) {
+  RenewalsSayBase(1);
+  EXPECT_THAT(std::string(RunWorker(options_).status().message()),
+              HasSubstr("map 2 is there"));
+}
+
+TEST_F(JournaledWorkerTest, GoesBackWithTheJob) {
+  RenewalsSayBase(2);
+  EXPECT_THAT(std::string(RunWorker(options_).status().message()),
+              HasSubstr("begins anew with map 2"));
 }
 
 TEST_F(WorkerTest, ToldToStopItStopsTheJob) {
