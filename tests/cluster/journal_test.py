@@ -291,7 +291,7 @@ class LedgerTest(unittest.TestCase):
                 pulled = server.PullTensor(ps.PullTensorRequest(name="cells"),
                                            timeout=20)
                 for piece in pulled.pieces:
-                            values = struct.unpack(f"<{piece.count}f", piece.data)
+                    values = struct.unpack(f"<{piece.count}f", piece.data)
                     for i, value in enumerate(values):
                         cells[piece.offset + i] = value
             self.assertEqual(len(cells), CELLS)
