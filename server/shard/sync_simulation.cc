@@ -1,6 +1,7 @@
 #include "server/shard/sync_simulation.h"
 
 #include "common/check.h"
+#include "common/job_reduction.h"
 #include "common/reduction_round.h"
 #include "server/shard/shard_test_util.h"
 #include "server/shard/sync_reference.h"
@@ -241,10 +242,21 @@ void SyncSimulation::MaybeCapture() {
     return;
   }
   int64_t version = 0;
+  bool reduced = false;
   for (const std::unique_ptr<Shard>& shard : shards_) {
-    version = std::max(version, shard->state().max_version());
+    const ShardState& state = shard->state();
+    version = std::max(version, state.max_version());
+    for (size_t i = 0; i < state.chunks().size(); ++i) {
+      reduced =
+          reduced || (state.version(i) == *capture_step_ && state.reduced(i));
+    }
   }
-  if (version < *capture_step_ && Random(50) != 0) {
+  if (version < *capture_step_ && Random(500) != 0) {
+    return;
+  }
+  // At the last moment, when gradients of the next update wait for totals.
+  const bool later = !ReductionRoundsOfJob(job_->resolved.job()).empty();
+  if (version == *capture_step_ && later && !reduced) {
     return;
   }
   for (const std::unique_ptr<Shard>& shard : shards_) {
