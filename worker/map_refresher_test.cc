@@ -208,7 +208,7 @@ TEST_F(MapRefresherTest, MapOfAJobThatWentBackIsNotForTheseSteps) {
     map_ = kMap + 1;
     base_ = base;
     const MapRefresher refresher(options_);
-    seen_.WaitForMore(&seen_.renewals, 3);
+    seen_.WaitForMore(&seen_.map_asked, 4);
     EXPECT_TRUE(maps().empty());
     EXPECT_TRUE(off_.status().ok()) << "that is for the MapFollower";
   }

@@ -381,7 +381,7 @@ TEST_F(ServerReturnTest, ServerThatNeverReturnsIsGivenUp) {
   servers_[1] = nullptr;
   servers_[1] = NewServer(1, 102, address);
 
-  ASSERT_TRUE(Push(0).ok());
+  Push(0).IgnoreError();  // it may have given up before
   const absl::Status status = client_->Flush();
 
   EXPECT_TRUE(absl::IsUnavailable(status));

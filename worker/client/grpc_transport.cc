@@ -331,10 +331,8 @@ std::string GrpcTransport::Missing(int64_t now_ms, int64_t gives_up_ms) const {
     const std::string name = link->name();
     if (status.state != ServerLink::State::kUp && name != last_name) {
       last_name = name;
-      missing.push_back(absl::StrCat(
-          status.error.ok() ? absl::StrCat(name, " does not answer")
-                            : std::string(status.error.message()),
-          " (missing for ", (now_ms - status.since_ms) / 1000, " s)"));
+      missing.push_back(absl::StrCat(link->Trouble(), " (missing for ",
+                                     (now_ms - status.since_ms) / 1000, " s)"));
     }
   }
   return absl::StrCat(absl::StrJoin(missing, "; "),

@@ -149,6 +149,12 @@ std::string ServerLink::name() const {
   return name_;
 }
 
+std::string ServerLink::Trouble() const {
+  MutexLock lock(&mu_);
+  return error_.ok() ? absl::StrCat(name_, " does not answer")
+                     : std::string(error_.message());
+}
+
 void ServerLink::Send(std::vector<ShardRequest> requests) {
   MutexLock lock(&mu_);
   if (state_ == State::kUp) {
@@ -183,7 +189,8 @@ void ServerLink::Stop() {
 
 ServerLink::Status ServerLink::status() const {
   MutexLock lock(&mu_);
-  return {state_, since_ms_, error_, shares_memory_};
+  return {state_, since_ms_,
+          state_ == State::kFailed ? error_ : absl::OkStatus(), shares_memory_};
 }
 
 TransportStats ServerLink::Stats() const {

@@ -74,7 +74,7 @@ class ServerLink final : private ClientStream::Owner {
     State state = State::kDown;
     // When it was last up, or created.
     int64_t since_ms = 0;
-    // kFailed: why. Otherwise why the last attempt ended, OK before.
+    // kFailed: why. Otherwise OK.
     absl::Status error;
     // The server has opened the offered memory. Stays as the last connection
     // had it.
@@ -110,6 +110,9 @@ class ServerLink final : private ClientStream::Owner {
   Status status() const;
   // "server 1 at host:port".
   std::string name() const;
+  // What is wrong while the link is not up, for people: why the last attempt
+  // ended, or that nobody answers; begins with the name.
+  std::string Trouble() const;
   const std::vector<int32_t>& shards() const { return options_.shards; }
   TransportStats Stats() const;
 
@@ -144,7 +147,7 @@ class ServerLink final : private ClientStream::Owner {
   std::vector<std::shared_ptr<grpc::Channel>> old_channels_
       ABSL_GUARDED_BY(mu_);
   State state_ ABSL_GUARDED_BY(mu_) = State::kDown;
-  absl::Status error_ ABSL_GUARDED_BY(mu_);
+  absl::Status error_ ABSL_GUARDED_BY(mu_);  // of the last attempt, or OK
   int64_t since_ms_ ABSL_GUARDED_BY(mu_);
   int64_t next_attempt_ms_ ABSL_GUARDED_BY(mu_);
   Backoff backoff_ ABSL_GUARDED_BY(mu_);
