@@ -111,7 +111,9 @@ absl::Status CleanUpCheckpoints(FileEnv& env,
     const std::string path = JoinPath(checkpoints_dir, entry.name);
     const std::optional<std::string> replaced = ParseReplacedName(entry.name);
     if (IsAttemptName(entry.name)) {
-      SELARI_RETURN_IF_ERROR(RemoveTree(env, path));
+      // No later attempt has its name, and a server that outlived its
+      // coordinator may still be writing into it: the next start tries again.
+      RemoveTree(env, path).IgnoreError();
     } else if (replaced.has_value()) {
       const std::string final_dir = JoinPath(checkpoints_dir, *replaced);
       SELARI_ASSIGN_OR_RETURN(const bool finished, env.Exists(final_dir));

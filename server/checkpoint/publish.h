@@ -47,9 +47,9 @@ namespace selari {
 [[nodiscard]] absl::Status AbandonCheckpoint(FileEnv& env,
                                              absl::string_view attempt_dir);
 
-// At start, before the first checkpoint: removes what crashed attempts left
-// and finishes or undoes a replacement that a crash cut short. OK when the
-// folder does not exist.
+// At start, before the first checkpoint: removes what crashed attempts left,
+// as far as it can, and finishes or undoes a replacement that a crash cut
+// short. OK when the folder does not exist.
 [[nodiscard]] absl::Status CleanUpCheckpoints(
     FileEnv& env, absl::string_view checkpoints_dir);
 

@@ -37,10 +37,12 @@ std::string CheckpointOrchestrator::ServerName(size_t server) const {
   return absl::StrCat("server ", servers_[server].id);
 }
 
-void CheckpointOrchestrator::Start(std::vector<Server> servers, int64_t step) {
+void CheckpointOrchestrator::Start(std::vector<Server> servers, int64_t step,
+                                   bool anew) {
   SELARI_CHECK(!servers.empty());
   servers_ = std::move(servers);
   start_step_ = step;
+  anew_ = anew;
   progress_step_ = step;
   // A checkpoint that is there already need not be taken again.
   next_periodic_step_ = NextMultiple(std::max(step, newest_.step),
@@ -259,8 +261,10 @@ void CheckpointOrchestrator::EndPause() {
 
 void CheckpointOrchestrator::ChooseCut(Pause pause) {
   // With compression, workers hold back a part of their gradients, and no
-  // server has it; but nothing at these steps.
-  const int64_t step = NextResetVersion(job_, pause.max_version);
+  // server has it; but nothing at these steps, and nothing at the start.
+  const int64_t step = anew_ && pause.max_version == start_step_
+                           ? start_step_
+                           : NextResetVersion(job_, pause.max_version);
   if (sync() && !pause.request.stop) {
     if (newest_.step == step) {
       ResumeAll();

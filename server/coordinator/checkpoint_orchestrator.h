@@ -77,8 +77,9 @@ class CheckpointOrchestrator {
 
   CheckpointOrchestrator(const v1::ResolvedJob& job, Environment environment);
 
-  // The shards are ready, at `step`: periodic checkpoints begin.
-  void Start(std::vector<Server> servers, int64_t step);
+  // The shards are ready, at `step`: periodic checkpoints begin. `anew`: they
+  // begin there, so that no worker holds back anything.
+  void Start(std::vector<Server> servers, int64_t step, bool anew = true);
   // Every worker has done `step` steps.
   void OnProgress(int64_t step);
   // Takes a checkpoint at a near step. REQUIRES: Start was called.
@@ -169,6 +170,7 @@ class CheckpointOrchestrator {
   bool aborted_ = false;
   absl::Status abort_status_;
   int64_t start_step_ = 0;
+  bool anew_ = true;
   int64_t next_periodic_step_ = 0;
   int64_t progress_step_ = 0;
 

@@ -28,7 +28,7 @@ class CheckpointOrchestratorTest : public ::testing::Test {
     job_.mutable_job()->mutable_cluster()->set_workers(2);
   }
 
-  void Start() {
+  void Start(int64_t step = 0) {
     CheckpointOrchestrator::Environment environment;
     environment.post = [this](auto closure) { executor_.Post(closure); };
     environment.post_io = [this](auto closure) { io_.Post(closure); };
@@ -46,7 +46,7 @@ class CheckpointOrchestratorTest : public ::testing::Test {
       controls_.push_back(std::make_unique<FakeShardControl>(&servers_[i]));
       servers.push_back({i, 100u + i, controls_[i].get()});
     }
-    orchestrator_->Start(servers, /*step=*/0);
+    orchestrator_->Start(servers, step);
     executor_.RunUntilIdle();
   }
 
@@ -230,6 +230,18 @@ TEST_F(CheckpointOrchestratorTest, CompressedJobIsCutWhereNothingIsHeldBack) {
   AnswerPause(0, 97, 98);
   AnswerPause(1, 97, 97);
   EXPECT_THAT(StepsArmed(1), ElementsAre(100)) << "the last step is one, too";
+}
+
+// Nobody may come to compute the steps to the next multiple.
+TEST_F(CheckpointOrchestratorTest, CompressedJobThatHasNotBegunIsCutAsItIs) {
+  job_.mutable_job()->mutable_compression()->set_reset_every_steps(8);
+  Start(/*step=*/20);
+  std::optional<absl::StatusOr<PublishedCheckpoint>> stopped;
+  orchestrator_->SaveAndStop(Into(&stopped));
+  executor_.RunUntilIdle();
+  AnswerPause(0, 20, 20);
+  AnswerPause(1, 20, 20);
+  EXPECT_THAT(StepsArmed(0), ElementsAre(20));
 }
 
 TEST_F(CheckpointOrchestratorTest, PauseThatFailsResumesEverybody) {

@@ -10,6 +10,7 @@
 #include "common/isa.h"
 #include "common/job_reduction.h"
 #include "common/status.h"
+#include "server/coordinator/report_check.h"
 #include "server/coordinator/wait_text.h"
 
 namespace selari {
@@ -165,12 +166,30 @@ absl::Status Coordinator::CheckJob(absl::string_view name,
                     ErrorReason::kWrongJob);
 }
 
+// A coordinator stays for a while after its job, for those who were in it.
+absl::Status Coordinator::CheckOpen(v1::MemberKind kind, uint64_t incarnation,
+                                    absl::string_view name) const {
+  for (const Member& member : membership_.members(kind)) {
+    if (!ended() || member.incarnation == incarnation) {
+      return absl::OkStatus();
+    }
+  }
+  return WithReason(
+      absl::FailedPreconditionError(absl::StrCat(
+          name, " comes too late: job ", options_.job.job_id(), " is ",
+          v1::JobState_Name(state_).substr(10),
+          ", and its coordinator ends soon; start the next one first")),
+      ErrorReason::kWrongJob);
+}
+
 absl::StatusOr<v1::RegisterServerResponse> Coordinator::RegisterServer(
     const v1::RegisterServerRequest& request) {
   const std::string name = absl::StrCat("the server at ", request.address());
   SELARI_RETURN_IF_ERROR(CheckJob(name, request.job_id()));
   SELARI_RETURN_IF_ERROR(CheckInstructionSet(request.instruction_set(), name));
   MutexLock lock(&mu_);
+  SELARI_RETURN_IF_ERROR(
+      CheckOpen(v1::MEMBER_KIND_SERVER, request.incarnation(), name));
   const absl::StatusOr<int32_t> id = membership_.Join(
       v1::MEMBER_KIND_SERVER,
       {request.server_id(), request.incarnation(), request.address()},
@@ -212,6 +231,8 @@ absl::StatusOr<v1::RegisterWorkerResponse> Coordinator::RegisterWorker(
     const v1::RegisterWorkerRequest& request) {
   SELARI_RETURN_IF_ERROR(CheckWorker(request));
   MutexLock lock(&mu_);
+  SELARI_RETURN_IF_ERROR(
+      CheckOpen(v1::MEMBER_KIND_WORKER, request.incarnation(), "the worker"));
   std::vector<uint64_t> lives;
   for (const Member& worker : membership_.members(v1::MEMBER_KIND_WORKER)) {
     lives.push_back(worker.incarnation);
@@ -289,11 +310,7 @@ v1::GetJobResponse Coordinator::GetJob() const {
 
 absl::StatusOr<v1::ReportProgressResponse> Coordinator::ReportProgress(
     const v1::ReportProgressRequest& request) {
-  if (request.step() < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("worker ", request.worker_id(), " reports step ",
-                     request.step(), ", must be in [0, 2^63)"));
-  }
+  SELARI_RETURN_IF_ERROR(CheckReport(request));
   MutexLock lock(&mu_);
   SELARI_RETURN_IF_ERROR(
       membership_.Renew(v1::MEMBER_KIND_WORKER, request.worker_id(),
@@ -338,6 +355,7 @@ void Coordinator::Tick() {
   if (!ended()) {
     GiveUpIfTooLate(v1::MEMBER_KIND_SERVER);
     GiveUpIfTooLate(v1::MEMBER_KIND_WORKER);
+    EndStopInVain();
   }
   if (!ended() && now_ms - status_persisted_ms_ >= kStatusIntervalMs) {
     PersistStatus();

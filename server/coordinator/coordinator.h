@@ -161,6 +161,9 @@ class Coordinator {
   // `job_id` is what the member was given; empty: it takes any job.
   absl::Status CheckJob(absl::string_view name,
                         const std::string& job_id) const;
+  absl::Status CheckOpen(v1::MemberKind kind, uint64_t incarnation,
+                         absl::string_view name) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status CheckInstructionSet(v1::InstructionSet level,
                                    absl::string_view member) const;
   absl::Status CheckWorker(const v1::RegisterWorkerRequest& request) const;
@@ -180,14 +183,17 @@ class Coordinator {
   // False when the job fails for it.
   bool CountLoss(const std::string& what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnLeaseEnded(const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // STOPPING in SYNC: a worker that was lost in the middle of a step, so that
+  // the last cut may never be reached; null when there is none.
+  const Member* LostWhileStopping() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void EndStopInVain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void GiveUpIfTooLate(v1::MemberKind kind) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Whether the job cannot go on without a worker that registers.
   bool needs_workers() const;
 
   int64_t StartStep() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Finish() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Stop(std::vector<CheckpointOrchestrator::Done> waiters)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Stop() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AnswerStops(const absl::StatusOr<PublishedCheckpoint>& published)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnLastCheckpoint(v1::JobState end_state,
@@ -236,7 +242,7 @@ class Coordinator {
   int64_t base_map_version_ ABSL_GUARDED_BY(mu_) = 1;
   // JOINING and INITIALIZING end with shards that go on where they were.
   bool recovering_ ABSL_GUARDED_BY(mu_) = false;
-  // Stops that wait for that.
+  // Who asked for a stop that is under way, or comes after the recovery.
   std::vector<CheckpointOrchestrator::Done> stops_ ABSL_GUARDED_BY(mu_);
   // Members lost since there was a new checkpoint, or, when nothing is lost
   // with them, since loss_step_.

@@ -1,6 +1,7 @@
 // How a job is saved and ends: the part of Coordinator behind SaveCheckpoint,
 // StopJob and the last report of the workers.
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -64,6 +65,44 @@ void Coordinator::OnLastCheckpoint(
   progress_.EndAt(published->step, IsSync(options_.job.job()));
   SetState(end_state);
   EndServers();
+  AnswerStops(published);
+}
+
+const Member* Coordinator::LostWhileStopping() const {
+  if (state_ == v1::JOB_STATE_STOPPING && IsSync(options_.job.job())) {
+    for (const Member* const worker :
+         membership_.Missing(v1::MEMBER_KIND_WORKER)) {
+      if (worker->ever_joined()) {
+        return worker;
+      }
+    }
+  }
+  return nullptr;
+}
+
+// A cut that needs no gradient of the lost worker is there long before a lease
+// is over. What was trained since the newest checkpoint can be trained again.
+void Coordinator::EndStopInVain() {
+  const Member* const lost = LostWhileStopping();
+  if (lost == nullptr ||
+      clock_.NowMs() - std::max(lost->missing_since_ms, state_since_ms_) <
+          cluster_.lease_ms()) {
+    return;
+  }
+  const std::string what =
+      absl::StrCat(MemberName(lost->kind, lost->id),
+                   " was lost in the middle of a step, which cannot be saved");
+  if (newest_.path.empty()) {
+    Fail(absl::UnavailableError(absl::StrCat(
+        what, "; nothing was saved before, see checkpointing.every_steps")));
+    return;
+  }
+  Log(absl::StrCat(what, "; the newest checkpoint is of step ", newest_.step));
+  progress_.EndAt(newest_.step, /*all_workers_alike=*/true);
+  SetState(v1::JOB_STATE_STOPPED);
+  orchestrator_.Abort(absl::UnavailableError(what));
+  EndServers();
+  AnswerStops(newest_);
 }
 
 void Coordinator::SaveCheckpoint(Done<v1::SaveCheckpointResponse> done) {
@@ -108,11 +147,12 @@ void Coordinator::StopJob(Done<v1::StopJobResponse> done) {
       answer(newest_);
       return;
     case v1::JOB_STATE_RUNNING:
-      Stop({answer});
+      stops_.push_back(answer);
+      Stop();
       return;
     case v1::JOB_STATE_STOPPING:
     case v1::JOB_STATE_FINISHING:
-      orchestrator_.SaveAndStop(answer);
+      stops_.push_back(answer);
       return;
     default:
       if (recovering_) {
@@ -138,16 +178,13 @@ void Coordinator::StopJob(Done<v1::StopJobResponse> done) {
 }
 
 // REQUIRES: RUNNING.
-void Coordinator::Stop(std::vector<CheckpointOrchestrator::Done> waiters) {
+void Coordinator::Stop() {
   SetState(v1::JOB_STATE_STOPPING);
   orchestrator_.SaveAndStop(
       [this](const absl::StatusOr<PublishedCheckpoint>& published) {
         mu_.AssertHeld();
         OnLastCheckpoint(v1::JOB_STATE_STOPPED, published);
       });
-  for (CheckpointOrchestrator::Done& waiter : waiters) {
-    orchestrator_.SaveAndStop(std::move(waiter));
-  }
 }
 
 void Coordinator::AnswerStops(

@@ -185,6 +185,26 @@ TEST_F(CoordinatorEndTest, ServerLostWhileSavingEndsTheRequest) {
               HasSubstr("server 0 was not heard of for 10000 ms"));
 }
 
+TEST_F(CoordinatorEndTest, WhoComesAfterTheEndIsToldSo) {
+  StartRunning();
+  coordinator_->FailJob(absl::InternalError("the end"));
+  v1::RegisterServerRequest server;
+  server.set_server_id(1);
+  server.set_incarnation(999);
+  server.set_address("host:9");
+  server.set_instruction_set(v1::INSTRUCTION_SET_LEVEL4);
+  EXPECT_THAT(
+      std::string(coordinator_->RegisterServer(server).status().message()),
+      HasSubstr("host:9 comes too late: job j is FAILED"));
+  // Not one that was in it, and was only silent for too long.
+  server.set_incarnation(101);
+  EXPECT_TRUE(coordinator_->RegisterServer(server).ok());
+  v1::RegisterWorkerRequest worker = WorkerRequest(1);
+  worker.set_incarnation(998);
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      coordinator_->RegisterWorker(worker).status()));
+}
+
 TEST_F(CoordinatorEndTest, OpenRequestsEndWithTheCoordinator) {
   StartRunning();
   std::optional<absl::Status> stopped;

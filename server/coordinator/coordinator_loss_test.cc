@@ -235,6 +235,48 @@ TEST_F(CoordinatorLossTest, AWorkerThatDiesWhileTheJobStopsSpoilsNoCheckpoint) {
   EXPECT_THAT(Message(), HasSubstr("worker 1 begins anew"));
 }
 
+// The cut of a stop may need what a worker that died would have pushed.
+TEST_F(CoordinatorLossTest, AStopDoesWithoutALostWorkerAfterALease) {
+  options_.resume = {"/out/step-40", 40, "digest"};
+  StartRunning();
+  ReportSteps(0, 60, 1);
+  coordinator_->NoteDeath(v1::MEMBER_KIND_WORKER, 1, "was ended by signal 9");
+  absl::StatusOr<v1::StopJobResponse> stopped = absl::UnknownError("waits");
+  coordinator_->StopJob(
+      [&](absl::StatusOr<v1::StopJobResponse> reply) { stopped = reply; });
+  Run();
+  AnswerPauses(60);
+  EXPECT_THAT(Message(), HasSubstr("may need worker 1's part of a step"));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_STOPPING);
+    AdvanceMs(5001);
+    ASSERT_TRUE(Renew(v1::MEMBER_KIND_SERVER, 0).ok());
+    ASSERT_TRUE(Renew(v1::MEMBER_KIND_SERVER, 1).ok());
+    ASSERT_TRUE(Renew(v1::MEMBER_KIND_WORKER, 0).ok());
+  }
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_STOPPED);
+  ASSERT_TRUE(stopped.ok()) << stopped.status();
+  EXPECT_EQ(stopped->path(), "/out/step-40");
+  EXPECT_EQ(coordinator_->GetJobStatus().step(), 40);
+  EXPECT_TRUE(coordinator_->result().ok());
+  EXPECT_EQ(LinesWith("worker 1 was lost in the middle of a step, which cannot "
+                      "be saved; the newest checkpoint is of step 40"),
+            1);
+}
+
+TEST_F(CoordinatorLossTest, AStopThatCanSaveNothingSaysSo) {
+  StartRunning();
+  coordinator_->NoteDeath(v1::MEMBER_KIND_WORKER, 1, "was ended by signal 9");
+  coordinator_->StopJob([](const auto&) {});
+  Run();
+  AdvanceMs(9000);
+  ASSERT_TRUE(Renew(v1::MEMBER_KIND_SERVER, 0).ok());
+  ASSERT_TRUE(Renew(v1::MEMBER_KIND_SERVER, 1).ok());
+  AdvanceMs(1001);
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_FAILED);
+  EXPECT_THAT(Message(), HasSubstr("nothing was saved before"));
+}
+
 TEST_F(CoordinatorLossTest, AJobThatLosesMembersAllTheTimeEnds) {
   StartRunning();
   uint64_t incarnation = 500;

@@ -121,10 +121,10 @@ void Coordinator::OnAllAssigned() {
   orchestrator_.Start(
       std::move(servers),
       std::max(progress_.step(),
-               IsSync(options_.job.job()) ? assigned_version_ : 0));
+               IsSync(options_.job.job()) ? assigned_version_ : 0),
+      /*anew=*/false);
   if (!stops_.empty()) {
-    Stop(std::move(stops_));
-    stops_.clear();
+    Stop();
   } else if (progress_.all_finished()) {
     Finish();
   }

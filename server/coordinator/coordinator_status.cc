@@ -40,6 +40,12 @@ std::string Coordinator::DescribeWait() const {
     }
     case v1::JOB_STATE_STOPPING:
     case v1::JOB_STATE_FINISHING:
+      if (const Member* const lost = LostWhileStopping()) {
+        return absl::StrCat("saves the last checkpoint, which may need ",
+                            MemberName(lost->kind, lost->id),
+                            "'s part of a step; does without it ",
+                            cluster_.lease_ms(), " ms after it was lost");
+      }
       return orchestrator_.Describe().empty()
                  ? "saves the last checkpoint"
                  : absl::StrCat("saves the last checkpoint: ",

@@ -196,7 +196,7 @@ TEST_F(CoordinatorTest, ANegativeStepIsRefused) {
   report.set_step(-3);
   const absl::Status status = coordinator_->ReportProgress(report).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(status.message(), "worker 1 reports step -3, must be in [0, 2^63)");
+  EXPECT_EQ(status.message(), "worker 1 reports step -3, must be in [0, 2^52]");
 }
 
 TEST_F(CoordinatorTest, ErrorOfAWorkerEndsTheJob) {
