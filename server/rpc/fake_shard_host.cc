@@ -110,6 +110,11 @@ int64_t FakeShardHost::applied_count() const {
   return applied_count_;
 }
 
+int64_t FakeShardHost::lowest_sequence() const {
+  MutexLock lock(&mu_);
+  return lowest_sequence_;
+}
+
 int64_t FakeShardHost::session_count() const {
   MutexLock lock(&mu_);
   return static_cast<int64_t>(sessions_.size());
@@ -200,6 +205,9 @@ int64_t FakeShardHost::request_count() const {
 
 void FakeShardHost::Take(SessionId session, const ShardRequest& request) {
   if (const auto* push = std::get_if<ChunkPush>(&request)) {
+    lowest_sequence_ = lowest_sequence_ == 0
+                           ? push->sequence
+                           : std::min(lowest_sequence_, push->sequence);
     if (refusals_.empty()) {
       Apply(session, *push);
     } else {

@@ -46,6 +46,8 @@ class FakeShardHost final : public ShardHost {
   int64_t request_count() const;
   // Pushes that were applied.
   int64_t applied_count() const;
+  // Of all pushes that were submitted; 0 before the first.
+  int64_t lowest_sequence() const;
   // Sessions that are connected.
   int64_t session_count() const;
   std::vector<ReductionTotals> totals() const;
@@ -126,6 +128,7 @@ class FakeShardHost final : public ShardHost {
   SessionId next_session_ ABSL_GUARDED_BY(mu_) = 1;
   int64_t request_count_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t applied_count_ ABSL_GUARDED_BY(mu_) = 0;
+  int64_t lowest_sequence_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 // The job that the fake runs.

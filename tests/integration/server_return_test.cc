@@ -303,7 +303,7 @@ TEST_F(ServerReturnTest, AcknowledgedPushIsNotSentAgain) {
 
   ASSERT_TRUE(Push(1).ok());
   ASSERT_TRUE(client_->Flush().ok());
-  EXPECT_EQ(servers_[1]->host()->request_count(), kPushes);
+  EXPECT_EQ(servers_[1]->host()->lowest_sequence(), kPushes + 1);
   EXPECT_EQ(servers_[1]->host()->applied_count(), kPushes);
   ExpectWeights(2, -2);
 }
