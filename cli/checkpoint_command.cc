@@ -1,13 +1,12 @@
 // `selari checkpoint list`, `verify` and `save`.
 
-#include <cstdio>
-
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/find_checkpoint.h"
 #include "cli/path_check.h"
 #include "cli/print_error.h"
+#include "cli/write_out.h"
 #include "common/grpc_coordinator_client.h"
 #include "common/posix_file_env.h"
 #include "common/status.h"
@@ -27,10 +26,10 @@ absl::Status List(const std::string& output_dir) {
   SELARI_ASSIGN_OR_RETURN(const std::vector<CheckpointInfo> checkpoints,
                           ListCheckpoints(env, dir));
   if (checkpoints.empty()) {
+    SELARI_RETURN_IF_ERROR(CheckIsNoCheckpoint(env, output_dir));
     return NoCheckpointError(dir);
   }
-  std::fputs(DescribeCheckpoints(checkpoints).c_str(), stdout);
-  return absl::OkStatus();
+  return WriteOut(DescribeCheckpoints(checkpoints));
 }
 
 // For a run, its newest checkpoint even if it is damaged: that is the question.
@@ -51,9 +50,9 @@ absl::Status Verify(const std::string& path) {
   if (report.problems.size() == 1) {
     return report.status;
   }
-  std::fputs(DescribeVerification(dir, report).c_str(), stdout);
-  if (report.status.ok()) {
-    return absl::OkStatus();
+  const absl::Status written = WriteOut(DescribeVerification(dir, report));
+  if (report.status.ok() || !written.ok()) {
+    return written;
   }
   return absl::Status(report.status.code(),
                       absl::StrCat("\"", dir, "\" is damaged: the ",
@@ -68,9 +67,8 @@ absl::Status Save(const std::string& address) {
     return Annotate(saved.status(),
                     absl::StrCat("the coordinator at ", address));
   }
-  std::printf("step %lld  checkpoint in %s\n",
-              static_cast<long long>(saved->step()), saved->path().c_str());
-  return absl::OkStatus();
+  return WriteOut(absl::StrCat("step ", saved->step(), "  checkpoint in ",
+                               saved->path(), "\n"));
 }
 
 absl::Status Run(const CheckpointCommand& command) {

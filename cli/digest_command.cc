@@ -1,6 +1,5 @@
 // `selari digest`.
 
-#include <cstdio>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +7,7 @@
 #include "cli/exit_code.h"
 #include "cli/find_checkpoint.h"
 #include "cli/print_error.h"
+#include "cli/write_out.h"
 #include "common/posix_file_env.h"
 #include "common/status.h"
 #include "server/checkpoint/checkpoint_reader.h"
@@ -17,26 +17,25 @@ namespace selari {
 namespace {
 
 // Computed from the bytes, never copied from the manifest.
-absl::StatusOr<std::string> Digest(const std::string& path) {
+absl::Status Digest(const std::string& path) {
   PosixFileEnv env;
   SELARI_ASSIGN_OR_RETURN(const std::string dir, FindCheckpoint(env, path));
   SELARI_ASSIGN_OR_RETURN(const auto reader, CheckpointReader::Open(env, dir));
-  SELARI_ASSIGN_OR_RETURN(std::string digest, StateDigest(*reader));
+  SELARI_ASSIGN_OR_RETURN(const std::string digest, StateDigest(*reader));
+  SELARI_RETURN_IF_ERROR(WriteOut(digest + "\n"));
   // Not on standard output, which is the digest alone.
   PrintNote(absl::StrCat("step ", reader->manifest().step(), ", ", dir));
-  return digest;
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 int RunDigestCommand(const DigestCommand& command) {
-  const absl::StatusOr<std::string> digest = Digest(command.path);
-  if (!digest.ok()) {
-    PrintError(digest.status());
-    return ExitCodeOf(digest.status());
+  const absl::Status status = Digest(command.path);
+  if (!status.ok()) {
+    PrintError(status);
   }
-  std::puts(digest->c_str());
-  return kExitOk;
+  return ExitCodeOf(status);
 }
 
 }  // namespace selari

@@ -1,6 +1,5 @@
 // `selari export`.
 
-#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <system_error>
@@ -13,6 +12,7 @@
 #include "cli/find_checkpoint.h"
 #include "cli/path_check.h"
 #include "cli/print_error.h"
+#include "cli/write_out.h"
 #include "common/file_env.h"
 #include "common/human.h"
 #include "common/posix_file_env.h"
@@ -79,10 +79,10 @@ absl::Status Export(const ExportCommand& command) {
   SELARI_ASSIGN_OR_RETURN(
       const WrittenFile written,
       ExportCheckpoint(env, *reader, command.output, options));
-  std::printf("%s: %d tensors of step %lld, %s\n", command.output.c_str(),
-              reader->manifest().job().tensors_size(),
-              static_cast<long long>(reader->manifest().step()),
-              HumanBytes(written.size_bytes).c_str());
+  SELARI_RETURN_IF_ERROR(WriteOut(absl::StrCat(
+      command.output, ": ", reader->manifest().job().tensors_size(),
+      " tensors of step ", reader->manifest().step(), ", ",
+      HumanBytes(written.size_bytes), "\n")));
   const v1::ResolvedJob& job = reader->manifest().job();
   if (job.job().data().standardize() && job.feature_shift().empty()) {
     PrintNote(

@@ -22,7 +22,30 @@ absl::StatusOr<bool> IsCheckpoint(FileEnv& env, const std::string& path) {
   return env.Exists(JoinPath(path, kManifestFileName));
 }
 
+// The folder `levels` above `path`, for people.
+std::string FolderAbove(const std::string& path, int levels) {
+  std::filesystem::path folder =
+      std::filesystem::absolute(path + "/.").lexically_normal().parent_path();
+  for (int i = 0; i < levels; ++i) {
+    folder = folder.parent_path();
+  }
+  return folder.string();
+}
+
 }  // namespace
+
+absl::Status CheckIsNoCheckpoint(FileEnv& env, const std::string& path) {
+  SELARI_ASSIGN_OR_RETURN(const bool is_checkpoint, IsCheckpoint(env, path));
+  if (!is_checkpoint) {
+    return absl::OkStatus();
+  }
+  // Unless it was copied elsewhere.
+  const std::string run = FolderAbove(path, 2);
+  const bool has_run = CheckpointsDir(run) == FolderAbove(path, 1);
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, " is one checkpoint; name ",
+      has_run ? absl::StrCat("the run, ", run) : "a run's output folder"));
+}
 
 absl::Status CheckIsRunOrCheckpoint(FileEnv& env, const std::string& path) {
   SELARI_RETURN_IF_ERROR(
@@ -32,12 +55,7 @@ absl::Status CheckIsRunOrCheckpoint(FileEnv& env, const std::string& path) {
   if (!inside.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         path, " is the folder of a run's checkpoints; name the run, ",
-        std::filesystem::absolute(path + "/.")
-            .lexically_normal()
-            .parent_path()
-            .parent_path()
-            .string(),
-        ", or one checkpoint, ", inside.back().path));
+        FolderAbove(path, 1), ", or one checkpoint, ", inside.back().path));
   }
   return absl::OkStatus();
 }

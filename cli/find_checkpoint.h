@@ -16,6 +16,9 @@ namespace selari {
 // checkpoints.
 absl::Status CheckIsRunOrCheckpoint(FileEnv& env, const std::string& path);
 
+// INVALID_ARGUMENT, with the run to name instead, for a checkpoint.
+absl::Status CheckIsNoCheckpoint(FileEnv& env, const std::string& path);
+
 // Blocks: for an output folder, reads its newest checkpoint whole. NOT_FOUND
 // when there is none, DATA_LOSS when the newest is damaged.
 absl::StatusOr<std::string> FindCheckpoint(FileEnv& env,

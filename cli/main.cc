@@ -1,13 +1,19 @@
 // selari, the one binary: sets up the process, runs one command.
 
 #include <cstdio>
+#include <string>
 #include <variant>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "cli/bench/bench_commands.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/print_error.h"
 #include "cli/signals.h"
+#include "cli/write_out.h"
+#include "common/clock.h"
 #include "common/malloc_tuning.h"
 #include "common/version.h"
 
@@ -21,35 +27,46 @@ struct Overloaded : Functions... {
 template <class... Functions>
 Overloaded(Functions...) -> Overloaded<Functions...>;
 
+int Print(const std::string& text) {
+  const absl::Status status = WriteOut(text);
+  if (!status.ok()) {
+    PrintError(status);
+  }
+  return ExitCodeOf(status);
+}
+
 int Main(int argc, char** argv) {
   TuneMalloc();
+  const SystemClock clock;
   const Command command = ParseCommandLine(argc, argv);
   if (const auto* exit = std::get_if<ExitNow>(&command)) {
-    std::fputs(exit->text.c_str(),
-               exit->exit_code == kExitOk ? stdout : stderr);
+    if (exit->exit_code == kExitOk) {
+      return Print(exit->text);
+    }
+    std::fputs(exit->text.c_str(), stderr);
     return exit->exit_code;
   }
   return std::visit(
       Overloaded{
           [](const ExitNow& c) { return c.exit_code; },
-          [](const TrainCommand& c) {
-            Signals signals(nullptr);
+          [&clock](const TrainCommand& c) {
+            Signals signals(nullptr, &clock);
             return RunTrainCommand(c, &signals);
           },
-          [](const CoordinatorCommand& c) {
-            Signals signals(nullptr);
+          [&clock](const CoordinatorCommand& c) {
+            Signals signals(nullptr, &clock);
             return RunCoordinatorCommand(c, &signals);
           },
-          [](const ServerCommand& c) {
-            Signals signals(nullptr);
+          [&clock](const ServerCommand& c) {
+            Signals signals(nullptr, &clock);
             return RunServerCommand(c, &signals);
           },
-          [](const WorkerCommand& c) {
-            Signals signals(nullptr);
+          [&clock](const WorkerCommand& c) {
+            Signals signals(nullptr, &clock);
             return RunWorkerCommand(c, &signals);
           },
-          [](const StatusCommand& c) {
-            Signals signals(nullptr);
+          [&clock](const StatusCommand& c) {
+            Signals signals(nullptr, &clock);
             return RunStatusCommand(c, &signals);
           },
           [](const CheckpointCommand& c) { return RunCheckpointCommand(c); },
@@ -62,8 +79,7 @@ int Main(int argc, char** argv) {
           },
           [](const BenchStepCommand& c) { return RunBenchStepCommand(c); },
           [](const VersionCommand&) {
-            std::printf("selari %s\n", kVersion);
-            return kExitOk;
+            return Print(absl::StrCat("selari ", kVersion, "\n"));
           },
       },
       command);

@@ -19,10 +19,27 @@ sigset_t Watched() {
   return set;
 }
 
+// Only with calls that need no lock: another thread may hold one for ever.
+[[noreturn]] void EndAtOnce(int number) {
+  constexpr char kSentence[] =
+      "selari: ended at once by a second signal, without a checkpoint\n";
+  // A terminal's line may be open: with a run's progress, or with the ^C that
+  // the terminal shows.
+  ssize_t written = 0;
+  if (isatty(STDERR_FILENO) != 0) {
+    written = write(STDERR_FILENO, "\n", 1);
+  } else if (isatty(STDOUT_FILENO) != 0) {
+    written = write(STDOUT_FILENO, "\n", 1);
+  }
+  written = write(STDERR_FILENO, kSentence, sizeof(kSentence) - 1);
+  static_cast<void>(written);  // Nobody is left to be told.
+  _exit(128 + number);
+}
+
 }  // namespace
 
-Signals::Signals(std::function<void(int)> on_first)
-    : on_first_(std::move(on_first)) {
+Signals::Signals(std::function<void(int)> on_first, const Clock* clock)
+    : on_first_(std::move(on_first)), clock_(clock) {
   // A peer that went away is an error code of write, not the end of us.
   signal(SIGPIPE, SIG_IGN);
   const sigset_t watched = Watched();
@@ -38,6 +55,7 @@ Signals::~Signals() {
 
 void Signals::Run() {
   const sigset_t watched = Watched();
+  int64_t first_ms = 0;
   while (true) {
     int number = 0;
     if (sigwait(&watched, &number) != 0) {
@@ -49,9 +67,14 @@ void Signals::Run() {
       }
       continue;
     }
+    const int64_t now_ms = clock_->NowMs();
     if (received_.load() != 0) {
-      _exit(128 + number);
+      if (now_ms - first_ms < kSameWishMs) {
+        continue;
+      }
+      EndAtOnce(number);
     }
+    first_ms = now_ms;
     received_.store(number);
     if (on_first_) {
       on_first_(number);

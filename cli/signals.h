@@ -1,5 +1,7 @@
 // Signals of a long-running command: the first SIGINT or SIGTERM asks for an
-// orderly end, the second ends the process at once.
+// orderly end, a second one ends the process at once, and says so on standard
+// error. One within kSameWishMs of the first is the same wish: programs such as
+// timeout(1) signal a process and its group, which holds the process too.
 //
 // Create it first thing in main, before any other thread: threads inherit the
 // mask by which the signals reach only this class.
@@ -8,18 +10,24 @@
 #define SELARI_CLI_SIGNALS_H_
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <thread>
 
+#include "common/clock.h"
 #include "common/stop_token.h"
 
 namespace selari {
 
 class Signals {
  public:
+  // A person needs longer than this to want something else.
+  static constexpr int64_t kSameWishMs = 200;
+
   // `on_first` (may be null) is called with the signal's number, from the
-  // signal thread, before the token is set.
-  explicit Signals(std::function<void(int)> on_first);
+  // signal thread, before the token is set. `clock` (borrowed) is read once a
+  // signal.
+  Signals(std::function<void(int)> on_first, const Clock* clock);
   ~Signals();
   Signals(const Signals&) = delete;
   Signals& operator=(const Signals&) = delete;
@@ -32,6 +40,7 @@ class Signals {
   void Run();
 
   const std::function<void(int)> on_first_;
+  const Clock* const clock_;
   StopToken stop_;
   std::atomic<int> received_{0};
   std::atomic<bool> ending_{false};

@@ -1,6 +1,5 @@
 // `selari status`.
 
-#include <cstdio>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +10,7 @@
 #include "cli/print_error.h"
 #include "cli/stored_status.h"
 #include "cli/watch_job.h"
+#include "cli/write_out.h"
 #include "common/clock.h"
 #include "common/file_env.h"
 #include "common/grpc_coordinator_client.h"
@@ -30,18 +30,28 @@ std::string StateName(v1::JobState state) {
   return name.substr(std::string("JOB_STATE_").size());
 }
 
-std::string MemberText(const v1::MemberStatus& member) {
-  const bool server = member.kind() == v1::MEMBER_KIND_SERVER;
+// `state` is the job's.
+std::string LifeText(const v1::MemberStatus& member, v1::JobState state) {
   const std::string silent = HumanSeconds(member.silent_ms() * 1e-3);
+  if (member.alive()) {
+    return absl::StrCat("alive, heard of ", silent, " ago");
+  }
+  if (!member.joined()) {
+    return absl::StrCat("has not joined yet, ", silent, " so far");
+  }
+  // Nobody misses it any more.
+  if (member.finished() || state == v1::JOB_STATE_DONE ||
+      state == v1::JOB_STATE_STOPPED) {
+    return "has ended";
+  }
+  return absl::StrCat("missing for ", silent);
+}
+
+std::string MemberText(const v1::MemberStatus& member, v1::JobState state) {
+  const bool server = member.kind() == v1::MEMBER_KIND_SERVER;
   std::string text =
-      absl::StrCat(server ? "server " : "worker ", member.member_id(),
-                   member.alive()    ? "  alive, heard of "
-                   : member.joined() ? "  missing for "
-                                     : "  has not joined yet, ",
-                   silent,
-                   member.alive()    ? " ago"
-                   : member.joined() ? ""
-                                     : " so far");
+      absl::StrCat(server ? "server " : "worker ", member.member_id(), "  ",
+                   LifeText(member, state));
   if (server) {
     // A server that has not joined yet has no address.
     absl::StrAppend(&text, member.address().empty() ? "" : ", at ",
@@ -85,7 +95,7 @@ std::string StatusText(const v1::JobStatus& status, absl::string_view age) {
     text += "\n";
   }
   for (const v1::MemberStatus& member : status.members()) {
-    text += MemberText(member);
+    text += MemberText(member, status.state());
   }
   if (!status.checkpoint().empty()) {
     absl::StrAppend(&text, "checkpoint of step ", status.checkpoint_step(),
@@ -114,9 +124,7 @@ absl::Status Print(const StatusCommand& command, const v1::JobStatus& status,
   if (command.json) {
     SELARI_ASSIGN_OR_RETURN(text, AsJson(status));
   }
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
-  return absl::OkStatus();
+  return WriteOut(text);
 }
 
 // The coordinator within `selari train` listens on a port of its own.
@@ -154,10 +162,11 @@ absl::Status Watch(const StatusCommand& command, const StopToken& stop,
       WatchJob(options, stop, [&](const v1::JobStatus& status) {
         ended = HasEnded(status.state());
         *failed = status.state() == v1::JOB_STATE_FAILED;
-        if (printed.ok() && (ended || clock.NowMs() >= next_ms)) {
+        if (ended || clock.NowMs() >= next_ms) {
           next_ms = clock.NowMs() + kWatchMs;
           printed = Print(command, status);
         }
+        return printed.ok();
       });
   SELARI_RETURN_IF_ERROR(printed);
   // A stream may break behind the last status, as the coordinator exits.

@@ -21,7 +21,7 @@ constexpr int64_t kPollMs = 50;
 // One stream, to its end.
 absl::Status Follow(
     const std::string& address, const StopToken& stop,
-    const std::function<void(const v1::JobStatus&)>& on_status) {
+    const std::function<bool(const v1::JobStatus&)>& on_status) {
   const std::unique_ptr<v1::CoordinatorService::Stub> stub =
       v1::CoordinatorService::NewStub(
           CreateGrpcChannel(address, /*credentials=*/nullptr));
@@ -39,7 +39,10 @@ absl::Status Follow(
   });
   v1::WatchJobStatusResponse response;
   while (reader->Read(&response)) {
-    on_status(response.status());
+    if (!on_status(response.status())) {
+      context.TryCancel();
+      break;
+    }
   }
   const absl::Status status = FromGrpcStatus(reader->Finish());
   ended.RequestStop();
@@ -51,7 +54,7 @@ absl::Status Follow(
 
 absl::Status WatchJob(
     const WatchOptions& options, const StopToken& stop,
-    const std::function<void(const v1::JobStatus&)>& on_status) {
+    const std::function<bool(const v1::JobStatus&)>& on_status) {
   const SystemClock clock;
   RetryOptions retry;
   retry.peer = absl::StrCat("the coordinator at ", options.coordinator);
@@ -61,13 +64,15 @@ absl::Status WatchJob(
   retry.log = options.log;
   RetryState state(retry);
   bool came = false;
+  bool enough = false;
   while (true) {
     const absl::Status status =
         Follow(options.coordinator, stop, [&](const v1::JobStatus& job_status) {
           came = true;
-          on_status(job_status);
+          enough = !on_status(job_status);
+          return !enough;
         });
-    if (stop.stop_requested() || status.ok()) {
+    if (enough || stop.stop_requested() || status.ok()) {
       return absl::OkStatus();
     }
     // One that went away took its job along.

@@ -24,11 +24,12 @@ struct WatchOptions {
 };
 
 // Calls `on_status` with the status now and after each change, until the job
-// has ended or `stop` is asked for. Blocks. OK then; DEADLINE_EXCEEDED when
-// there was no coordinator until the time-out, UNAVAILABLE when it went away.
+// has ended, `stop` is asked for or it returns false. Blocks. OK then;
+// DEADLINE_EXCEEDED when there was no coordinator until the time-out,
+// UNAVAILABLE when it went away.
 absl::Status WatchJob(
     const WatchOptions& options, const StopToken& stop,
-    const std::function<void(const v1::JobStatus&)>& on_status);
+    const std::function<bool(const v1::JobStatus&)>& on_status);
 
 }  // namespace selari
 

@@ -14,6 +14,7 @@
 #include "cli/exit_code.h"
 #include "cli/print_error.h"
 #include "cli/signals.h"
+#include "common/clock.h"
 #include "common/status.h"
 
 namespace selari {
@@ -83,7 +84,8 @@ int RunBenchWireCommand(const BenchWireCommand& command) {
   if (command.listen.empty()) {
     status = Measure(command);
   } else {
-    Signals signals(nullptr);
+    const SystemClock clock;
+    Signals signals(nullptr, &clock);
     status = Serve(command, &signals);
   }
   if (!status.ok()) {

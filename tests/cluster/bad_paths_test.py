@@ -3,6 +3,7 @@ with exit code 2 and in the words of who typed them.
 """
 
 import os
+import subprocess
 import unittest
 
 import harness
@@ -74,6 +75,27 @@ class BadPathsTest(unittest.TestCase):
                              self.folder / "out" / "checkpoints")
         self.assertEqual(result.code, 2, str(result))
         self.assertIn("name the run", result.stderr)
+        result = harness.run("checkpoint", "list", newest)
+        self.assertEqual(result.code, 2, str(result))
+        self.assertIn(f"is one checkpoint; name the run, {self.folder}/out\n",
+                      result.stderr)
+
+    def test_a_result_that_cannot_be_written_is_a_failure(self):
+        out = self.folder / "out"
+        harness.train(self.job, out, "--centralised")
+        for command in [["digest", out], ["checkpoint", "list", out],
+                        ["checkpoint", "verify", out], ["version"],
+                        ["export", out, "--output", self.folder / "x.npz"],
+                        ["status", "--output", out], ["--help"]]:
+            with self.subTest(command[0]), open("/dev/full", "w") as full:
+                result = subprocess.run(
+                    [harness.BINARY, *map(str, command)], stdout=full,
+                    stderr=subprocess.PIPE, text=True, timeout=60)
+                self.assertEqual(result.returncode, 1, result.stderr)
+                self.assertEqual(
+                    result.stderr.splitlines()[-1],
+                    "selari: error: cannot write to standard output: No space "
+                    "left on device")
 
     def test_export_into_a_folder_that_is_not_there(self):
         harness.train(self.job, self.folder / "out", "--centralised")
