@@ -15,6 +15,17 @@ int64_t Samples(const v1::JobStatus& status) {
   return samples;
 }
 
+// A worker that has joined may have done its part of a step and wait for one
+// that has not.
+bool AllWorkersJoined(const v1::JobStatus& status) {
+  for (const v1::MemberStatus& member : status.members()) {
+    if (member.kind() == v1::MEMBER_KIND_WORKER && !member.joined()) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // Rates of the progress are taken over so long, and over no less than this:
 // workers report every 200 ms, and their reports are looked at every 100 ms.
 constexpr double kRecentSeconds = 5;
@@ -32,14 +43,16 @@ RunWatcher::RunWatcher(Options options)
   recent_.push_back(begin_);
 }
 
-// Joining and loading do not count: until the first samples, the training
-// begins now.
+// Joining and loading do not count: until all workers are there and have done a
+// step, the training begins now.
 void RunWatcher::NotePoint(const v1::JobStatus& status, double now_seconds) {
   const Point now = {now_seconds, status.step(), Samples(status)};
   const Point& last = recent_.back();
+  const bool begins = now.samples == 0 || now.step <= options_.start_step ||
+                      !AllWorkersJoined(status);
   // The rate of steps begins anew when the job went back.
-  if (now.samples == 0 || now.step < last.step) {
-    if (now.samples == 0) {
+  if (begins || now.step < last.step) {
+    if (begins) {
       begin_ = now;
     }
     recent_.assign(1, now);
@@ -171,7 +184,7 @@ TrainSummary RunWatcher::Summary(const std::string& error,
   // Rates count the training alone: neither joining nor loading.
   const double training = recent_.back().seconds - begin_.seconds;
   if (training >= kRecentSecondsMin) {
-    summary.samples_per_second = Samples(last_) / training;
+    summary.samples_per_second = (Samples(last_) - begin_.samples) / training;
   } else if (all_lines_.seconds > 0) {
     summary.samples_per_second = all_lines_.samples / all_lines_.seconds;
   }

@@ -66,7 +66,7 @@ class RunWatcher {
   std::string last_checkpoint_;
   int64_t next_metric_step_ = -1;      // -1: none was seen
   int64_t next_evaluation_step_ = -1;  // -1: none was seen
-  // The training began after this, as nothing had been computed then.
+  // The training began after this: no step had been done by all workers then.
   Point begin_;
   // The newest point with something new, if there is any, and what rates are
   // taken from: some seconds before it.

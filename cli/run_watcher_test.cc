@@ -43,6 +43,7 @@ v1::JobStatus Running(int64_t step, int64_t samples) {
   status.set_total_steps(100);
   v1::MemberStatus* worker = status.add_members();
   worker->set_kind(v1::MEMBER_KIND_WORKER);
+  worker->set_joined(true);
   worker->mutable_totals()->set_samples(samples);
   worker->mutable_totals()->set_bytes_pushed(10 * step);
   return status;
@@ -85,6 +86,33 @@ TEST(RunWatcherTest, RateAndTimeLeftCountFromTheFirstStepOfTraining) {
   EXPECT_EQ(view.progress.back().samples_per_second, 640);
   EXPECT_EQ(view.progress.back().seconds_left, 8);
   EXPECT_EQ(view.progress.back().bytes_pushed, 200);
+}
+
+TEST(RunWatcherTest, WhatAWorkerDidBeforeTheLastOneJoinedDoesNotCount) {
+  RecordingView view;
+  RunWatcher watcher(Options(&view));
+  v1::JobStatus waiting = Running(0, 32);  // Its part of step 0.
+  waiting.add_members()->set_kind(v1::MEMBER_KIND_WORKER);
+  watcher.Observe(Running(0, 0), 1);
+  watcher.Observe(waiting, 2);
+  watcher.Observe(waiting, 20);
+  EXPECT_LT(view.progress.back().samples_per_second, 0);
+  watcher.Observe(Running(0, 32), 21);  // Joined, and reads its data.
+  watcher.Observe(Running(20, 1312), 23);
+  EXPECT_EQ(view.progress.back().samples_per_second, 640);
+  EXPECT_EQ(view.progress.back().seconds_left, 8);
+  EXPECT_EQ(watcher.Summary("", 23).samples_per_second, 640);
+}
+
+TEST(RunWatcherTest, WithoutLockstepTrainingBeginsWhenTheLastWorkerJoins) {
+  RecordingView view;
+  RunWatcher watcher(Options(&view));
+  v1::JobStatus ahead = Running(10, 640);  // ASYNC: it waits for nobody.
+  ahead.add_members()->set_kind(v1::MEMBER_KIND_WORKER);
+  watcher.Observe(Running(0, 0), 1);
+  watcher.Observe(ahead, 20);
+  watcher.Observe(Running(30, 1920), 22);
+  EXPECT_EQ(watcher.Summary("", 22).samples_per_second, 640);
 }
 
 TEST(RunWatcherTest, AJobThatGoesBackKeepsItsSamplesAndItsTimeLeftIsNew) {
