@@ -107,12 +107,12 @@ std::string SummaryText(const TrainSummary& s) {
       add("", absl::StrFormat("AUC %.4f", s.test.auc()));
     }
   }
-  add("time",
-      absl::StrCat(HumanSeconds(s.seconds),
-                   s.samples_per_second < 0
-                       ? ""
-                       : absl::StrCat(", ", HumanCount(s.samples_per_second),
-                                      " samples/s")));
+  add("time", absl::StrCat(HumanSeconds(s.seconds),
+                           s.samples_per_second < 0
+                               ? ""
+                               : absl::StrCat(" in all, ",
+                                              HumanCount(s.samples_per_second),
+                                              " samples/s while training")));
   for (const v1::MemberStatus& worker : s.workers) {
     absl::StrAppend(&text, WorkerText(worker), "\n");
   }
