@@ -126,6 +126,17 @@ absl::Status CheckOutputName(const JobOptions& options) {
                             " is not UTF-8; name another with --output"));
 }
 
+// Said before a folder is made or a process started.
+absl::Status CheckHasLayers(const PreparedRun& run) {
+  if (!run.job.job().model().has_custom()) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      "a model of the user's own (model.custom) has no layers that `train` "
+      "could compute; start `selari coordinator`, a `selari server` for each "
+      "of cluster.servers, and the user's own worker");
+}
+
 }  // namespace
 
 std::string AbsolutePath(const std::string& path) {
@@ -182,6 +193,7 @@ absl::Status PrepareOutput(FileEnv& env, const JobOptions& options,
 absl::StatusOr<PreparedRun> PrepareRun(FileEnv& env, const JobOptions& options,
                                        DataPlace place) {
   SELARI_ASSIGN_OR_RETURN(PreparedRun run, PrepareJob(env, options, place));
+  SELARI_RETURN_IF_ERROR(Annotate(CheckHasLayers(run), options.job_file));
   SELARI_RETURN_IF_ERROR(PrepareOutput(env, options, &run));
   return run;
 }

@@ -96,6 +96,16 @@ class BadInputTest(unittest.TestCase):
         self.assertEqual(result.summary["state"], "failed")
         self.assertIn("nowhere.idx", result.summary["message"])
 
+    def test_a_model_of_the_users_own_is_not_for_train(self):
+        result = harness.run("train", "examples/python/softmax.textproto",
+                             "--output", self.folder / "out")
+        self.assertEqual(result.code, 2, str(result))
+        for part in ["model.custom", "selari coordinator", "selari server",
+                     "the user's own worker"]:
+            self.assertIn(part, result.stderr)
+        self.assertEqual(result.stdout, "")
+        self.assertFalse((self.folder / "out").exists())
+
     # The data.
 
     def test_data_that_is_missing(self):
