@@ -89,9 +89,12 @@ absl::Status Work(const WorkerCommand& command, Signals* signals) {
   options.coordinator = coordinator.get();
   options.coordinator_name =
       absl::StrCat("the coordinator at ", command.coordinator);
-  options.make_transport = [](const v1::ResolvedJob& job,
-                              const v1::ShardMap& shard_map,
-                              const WorkerIdentity& worker) {
+  // A worker reads its data before it asks for the weights.
+  bool has_data = false;
+  options.make_transport = [&has_data](const v1::ResolvedJob& job,
+                                       const v1::ShardMap& shard_map,
+                                       const WorkerIdentity& worker) {
+    has_data = true;
     GrpcTransportOptions transport;
     transport.give_up_ms = int64_t{1000} * job.job().cluster().join_timeout_s();
     transport.on_waiting = PrintNote;
@@ -105,6 +108,11 @@ absl::Status Work(const WorkerCommand& command, Signals* signals) {
   options.log_life = true;
   const absl::Status status = RunWorker(options).status();
   if (absl::IsNotFound(status)) {
+    // Later it is the coordinator that does not find something, such as the
+    // lease of this worker: nothing that the user wrote.
+    if (has_data) {
+      return absl::AbortedError(status.message());
+    }
     return absl::NotFoundError(absl::StrCat(
         status.message(), "; relative paths of the job's data start at ",
         data_folder, ": name another folder with --data-folder"));

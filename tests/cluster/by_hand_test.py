@@ -178,8 +178,34 @@ class StatusTest(ClusterTest):
             for part in ["DONE  step 24/24", "test accuracy 1.0000",
                          harness.digest(cluster.folder / "out")]:
                 self.assertIn(part, shown)
+        self.assertNotIn("missing", watched.stdout)
         nowhere = harness.run("status", "--output", cluster.folder / "none")
         self.assertEqual(nowhere.code, 2, str(nowhere))
+
+    def test_a_watch_that_nobody_reads_ends_quietly(self):
+        cluster = self.cluster(LONG)
+        cluster.start_all()
+        watch = harness.start("status", "--watch", "--coordinator",
+                              cluster.address)
+        cluster.wait_for("coordinator", "loss")
+        watch.stdout.readline()
+        watch.stdout.close()
+        self.assertEqual(watch.wait(30), -signal.SIGPIPE)
+        self.assertNotIn("error", watch.stderr.read())
+        watch.stderr.close()
+
+    def test_a_watch_that_cannot_be_written_fails(self):
+        cluster = self.cluster(LONG)
+        cluster.start_all()
+        cluster.wait_for("coordinator", "loss")
+        with open("/dev/full", "w") as full:
+            watch = subprocess.run(
+                [harness.BINARY, "status", "--watch", "--coordinator",
+                 cluster.address], stdout=full, stderr=subprocess.PIPE,
+                text=True, timeout=30)
+        self.assertEqual(watch.returncode, 1, watch.stderr)
+        self.assertEqual(watch.stderr.count("\n"), 1, watch.stderr)
+        self.assertIn("standard output", watch.stderr)
 
     def test_train_says_where_its_coordinator_is(self):
         cluster = self.cluster(LONG)
@@ -248,6 +274,19 @@ class LostMemberTest(ClusterTest):
             self.assertEqual(cluster.finish(name), 0, cluster.log(name))
         self.assertEqual(harness.digest(cluster.folder / "out"),
                          harness.digest(cluster.folder / "whole"))
+
+    def test_a_worker_that_another_one_replaced_failed(self):
+        cluster = self.cluster(LONG)
+        cluster.start_all(workers=2)
+        cluster.wait_for("coordinator", "loss")
+        cluster.members["worker1"].send_signal(signal.SIGSTOP)
+        cluster.wait_for("coordinator", "worker 1 was not heard of")
+        cluster.start("other1", "worker", "--coordinator", cluster.address,
+                      "--id", 1, "--data-folder", cluster.folder)
+        cluster.wait_for("other1", "computes")
+        cluster.members["worker1"].send_signal(signal.SIGCONT)
+        self.assertEqual(cluster.finish("worker1"), 1, cluster.log("worker1"))
+        self.assertNotIn("--data-folder", cluster.log("worker1"))
 
     def test_ctrl_c_ends_members_whose_coordinator_is_gone(self):
         cluster = self.cluster(LONG)
