@@ -170,7 +170,9 @@ absl::Status Coordinator::CheckJob(absl::string_view name,
 absl::Status Coordinator::CheckOpen(v1::MemberKind kind, uint64_t incarnation,
                                     absl::string_view name) const {
   for (const Member& member : membership_.members(kind)) {
-    if (!ended() || member.incarnation == incarnation) {
+    // One that this job waited for hears of the end by its lease.
+    if (!ended() || member.incarnation == incarnation ||
+        !member.ever_joined()) {
       return absl::OkStatus();
     }
   }
