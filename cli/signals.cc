@@ -19,20 +19,24 @@ sigset_t Watched() {
   return set;
 }
 
+// Nobody is left to be told if it fails.
+void Write(int file, const char* text, size_t size) {
+  const ssize_t written = write(file, text, size);
+  static_cast<void>(written);
+}
+
 // Only with calls that need no lock: another thread may hold one for ever.
 [[noreturn]] void EndAtOnce(int number) {
   constexpr char kSentence[] =
       "selari: ended at once by a second signal, without a checkpoint\n";
   // A terminal's line may be open: with a run's progress, or with the ^C that
   // the terminal shows.
-  ssize_t written = 0;
   if (isatty(STDERR_FILENO) != 0) {
-    written = write(STDERR_FILENO, "\n", 1);
+    Write(STDERR_FILENO, "\n", 1);
   } else if (isatty(STDOUT_FILENO) != 0) {
-    written = write(STDOUT_FILENO, "\n", 1);
+    Write(STDOUT_FILENO, "\n", 1);
   }
-  written = write(STDERR_FILENO, kSentence, sizeof(kSentence) - 1);
-  static_cast<void>(written);  // Nobody is left to be told.
+  Write(STDERR_FILENO, kSentence, sizeof(kSentence) - 1);
   _exit(128 + number);
 }
 

@@ -182,8 +182,7 @@ absl::Status ThreadedShardHost::Host(std::shared_ptr<const ShardJob> job,
   return HostShards(std::move(job), makers);
 }
 
-// Each thread makes its own shards, so that they are made side by side and
-// their memory is near the thread.
+// Each thread makes its own shards: side by side, with their memory near it.
 absl::Status ThreadedShardHost::HostShards(
     std::shared_ptr<const ShardJob> job,
     const std::map<int32_t, MakeShardSeat>& makers) {
@@ -192,13 +191,14 @@ absl::Status ThreadedShardHost::HostShards(
     HostedShard* const shard = FindOrAdd(number);
     shard->runner()->Post([shard, &maker = maker, made] {
       absl::StatusOr<ShardSeat> seat = maker();
-      if (seat.ok()) {
+      const absl::Status status = seat.status();
+      if (status.ok()) {
         shard->runner()->Host(shard, *std::move(seat));
       }
-      made->Add(seat.status());
+      made->Add(status);
     });
   }
-  const absl::Status status = made->Wait();
+  absl::Status status = made->Wait();
   auto routing = std::make_unique<Routing>();
   routing->shards.resize(job->layout.shard_count());
   routing->job = std::move(job);

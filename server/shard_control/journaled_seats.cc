@@ -82,9 +82,9 @@ absl::StatusOr<ShardSeat> MakeSeat(const std::shared_ptr<const ShardJob>& job,
 }  // namespace
 
 std::map<int32_t, MakeShardSeat> JournaledSeats(
-    std::shared_ptr<const ShardJob> job, const std::vector<int32_t>& shards,
-    std::vector<ShardSnapshot> snapshots, const JournalPlace& place,
-    JournalTotals* totals) {
+    const std::shared_ptr<const ShardJob>& job,
+    const std::vector<int32_t>& shards, std::vector<ShardSnapshot> snapshots,
+    const JournalPlace& place, JournalTotals* totals) {
   std::map<int32_t, std::optional<ShardSnapshot>> by_shard;
   for (const int32_t shard : shards) {
     by_shard.emplace(shard, std::nullopt);

@@ -42,9 +42,9 @@ struct JournalPlace {
 // when a journal that is to be recovered is missing, damaged, or does not go on
 // from the snapshot; otherwise as the disk says. All name shard and place.
 std::map<int32_t, MakeShardSeat> JournaledSeats(
-    std::shared_ptr<const ShardJob> job, const std::vector<int32_t>& shards,
-    std::vector<ShardSnapshot> snapshots, const JournalPlace& place,
-    JournalTotals* totals);
+    const std::shared_ptr<const ShardJob>& job,
+    const std::vector<int32_t>& shards, std::vector<ShardSnapshot> snapshots,
+    const JournalPlace& place, JournalTotals* totals);
 
 }  // namespace selari
 
