@@ -149,6 +149,20 @@ absl::Status LocalShardControl::CheckTarget(const std::string& job_id,
   return absl::OkStatus();
 }
 
+template <class Request, class Response, class Run>
+void LocalShardControl::PostTo(const Request& request, Done<Response> done,
+                               const Run& run) {
+  control_executor_->Post([this, request, done = std::move(done), run] {
+    const absl::Status status =
+        CheckTarget(request.job_id(), request.incarnation());
+    if (status.ok()) {
+      run(request, done);
+    } else {
+      done(status);
+    }
+  });
+}
+
 // Shards.
 
 void LocalShardControl::AssignShards(const v1::AssignShardsRequest& request,
@@ -260,13 +274,7 @@ absl::StatusOr<std::vector<ShardSnapshot>> LocalShardControl::ReadSnapshots(
 
 void LocalShardControl::TrimJournals(const v1::TrimJournalsRequest& request,
                                      Done<v1::TrimJournalsResponse> done) {
-  control_executor_->Post([this, request, done = std::move(done)] {
-    const absl::Status status =
-        CheckTarget(request.job_id(), request.incarnation());
-    if (!status.ok()) {
-      done(status);
-      return;
-    }
+  PostTo(request, std::move(done), [this](const auto& request, auto done) {
     std::map<int32_t, int64_t> sequences;
     const auto save = saves_.find({request.step(), request.directory()});
     if (save != saves_.end() && save->second.finished &&
@@ -285,13 +293,7 @@ void LocalShardControl::TrimJournals(const v1::TrimJournalsRequest& request,
 
 void LocalShardControl::GetShardStatus(const v1::GetShardStatusRequest& request,
                                        Done<v1::GetShardStatusResponse> done) {
-  control_executor_->Post([this, request, done = std::move(done)] {
-    const absl::Status status =
-        CheckTarget(request.job_id(), request.incarnation());
-    if (!status.ok()) {
-      done(status);
-      return;
-    }
+  PostTo(request, std::move(done), [this](const auto& /*request*/, auto done) {
     done(DescribeShards<v1::GetShardStatusResponse>(host_.Progress()));
   });
 }
@@ -318,13 +320,7 @@ void LocalShardControl::EndJob(const v1::EndJobRequest& request,
 
 void LocalShardControl::PauseShards(const v1::PauseShardsRequest& request,
                                     Done<v1::PauseShardsResponse> done) {
-  control_executor_->Post([this, request, done = std::move(done)] {
-    const absl::Status status =
-        CheckTarget(request.job_id(), request.incarnation());
-    if (!status.ok()) {
-      done(status);
-      return;
-    }
+  PostTo(request, std::move(done), [this](const auto& /*request*/, auto done) {
     SetPauses(/*asked_for=*/true, pause_for_disk_);
     pause_ends_ms_ = clock_.NowMs() + options_.pause_max_ms;
     done(DescribeShards<v1::PauseShardsResponse>(host_.Progress()));
@@ -333,13 +329,7 @@ void LocalShardControl::PauseShards(const v1::PauseShardsRequest& request,
 
 void LocalShardControl::ResumeShards(const v1::ResumeShardsRequest& request,
                                      Done<v1::ResumeShardsResponse> done) {
-  control_executor_->Post([this, request, done = std::move(done)] {
-    const absl::Status status =
-        CheckTarget(request.job_id(), request.incarnation());
-    if (!status.ok()) {
-      done(status);
-      return;
-    }
+  PostTo(request, std::move(done), [this](const auto& /*request*/, auto done) {
     SetPauses(/*asked_for=*/false, pause_for_disk_);
     done(v1::ResumeShardsResponse());
   });

@@ -98,9 +98,12 @@ class LocalShardControl : public ShardControl {
 
   bool ending() const;
 
-  // Everything below runs on the control executor, except Write.
+  // Everything below runs on the control executor, except PostTo and Write.
   absl::Status CheckTarget(const std::string& job_id,
                            uint64_t incarnation) const;
+  // Posts `run`(request, done), behind CheckTarget, whose error is answered.
+  template <class Request, class Response, class Run>
+  void PostTo(const Request& request, Done<Response> done, const Run& run);
   absl::StatusOr<v1::AssignShardsResponse> Assign(
       const v1::AssignShardsRequest& request);
   // Hosts the shards as the request says, whatever was hosted before.
