@@ -6,9 +6,12 @@
 #include <utility>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "cli/bench_command_line.h"
 #include "cli/exit_code.h"
 #include "cli/option_parts.h"
+#include "cli/suggest.h"
 #include "cli/unknown_flag.h"
 #include "common/printable.h"
 #include "common/version.h"
@@ -106,11 +109,15 @@ class Builder {
   }
 
   std::string UnknownCommand(const std::string& name) {
-    std::string text = "there is no command \"" + name + "\", there are:";
+    std::vector<std::string> known;
     for (const CLI::App* command : app_.get_subcommands({})) {
-      text += " " + command->get_name();
+      known.push_back(command->get_name());
     }
-    return Refusal(text);
+    const std::string nearest = Nearest(name, known);
+    return Refusal(absl::StrCat(
+        "there is no command \"", name, "\", ",
+        nearest.empty() ? absl::StrCat("there are: ", absl::StrJoin(known, " "))
+                        : "did you mean " + nearest + "?"));
   }
 
   // A subcommand that yields *options.

@@ -63,7 +63,8 @@ TEST(CommandLineTest, WhatIsUnknownIsNamedAndRefused) {
   };
   for (const Case& c : std::vector<Case>{
            {{"train", "job", "--serverz", "2"}, "--serverz"},
-           {{"trian", "job"}, "trian"},
+           {{"trian", "job"}, "no command \"trian\", did you mean train?"},
+           {{"fly"}, "no command \"fly\", there are: train "},
            {{"train"}, "job"},
            {{"train", "job", "--servers", "two"}, "two"},
            {{"train", "job", "another"}, "another"},

@@ -5,9 +5,12 @@
 #include <vector>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "cli/suggest.h"
 #include "common/printable.h"
 #include "common/status.h"
 #include "google/protobuf/descriptor.h"
@@ -55,23 +58,50 @@ class FirstError : public google::protobuf::io::ErrorCollector {
   std::string text_;
 };
 
+std::vector<std::string> FieldNames(const Descriptor* type) {
+  std::vector<std::string> names;
+  for (int i = 0; i < type->field_count(); ++i) {
+    names.push_back(type->field(i)->name());
+  }
+  return names;
+}
+
+// What `name` was meant to be, or else what there is in `type`.
+std::string FieldAdvice(const Descriptor* type, absl::string_view name) {
+  const std::vector<std::string> names = FieldNames(type);
+  const std::string nearest = Nearest(name, names);
+  if (!nearest.empty()) {
+    return absl::StrCat(", did you mean ", nearest, "?");
+  }
+  return absl::StrCat(", which has ",
+                      names.empty() ? "no field" : absl::StrJoin(names, ", "));
+}
+
+// The parser's 'Message type "selari.v1.Data" has no field named "trian".' with
+// advice; `text` as it is when that is not what `error` says.
+std::string WithAdvice(std::string text, const std::string& error,
+                       const Message& root) {
+  const std::vector<std::string> parts = absl::StrSplit(error, '"');
+  if (parts.size() < 5 || !absl::StrContains(parts[2], "no field named")) {
+    return text;
+  }
+  const Descriptor* type =
+      root.GetDescriptor()->file()->pool()->FindMessageTypeByName(parts[1]);
+  return type == nullptr ? text
+                         : absl::StrCat(absl::StripSuffix(text, "."),
+                                        FieldAdvice(type, parts[3]));
+}
+
 absl::Status ParseInto(const std::string& text, absl::string_view name,
                        Message* message) {
   FirstError error(name);
   TextFormat::Parser parser;
   parser.RecordErrorsTo(&error);
   if (!parser.ParseFromString(text, message)) {
-    return absl::InvalidArgumentError(error.text());
+    return absl::InvalidArgumentError(
+        WithAdvice(error.text(), error.message(), *message));
   }
   return absl::OkStatus();
-}
-
-std::string FieldNames(const Descriptor* type) {
-  std::vector<std::string> names;
-  for (int i = 0; i < type->field_count(); ++i) {
-    names.push_back(type->field(i)->name());
-  }
-  return names.empty() ? "no field" : absl::StrJoin(names, ", ");
 }
 
 // "layers[2]" -> name "layers", index 2.
@@ -102,8 +132,8 @@ absl::StatusOr<const FieldDescriptor*> FindField(const Message& message,
   if (field == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("there is no field \"", Excerpt(name), "\" in ",
-                     message.GetDescriptor()->name(), ", which has ",
-                     FieldNames(message.GetDescriptor())));
+                     message.GetDescriptor()->name(),
+                     FieldAdvice(message.GetDescriptor(), name)));
   }
   return field;
 }
@@ -232,7 +262,7 @@ absl::Status Assign(Message* message, const PathPart& part,
   const std::string expected = list ? "" : ExpectedText(field);
   return absl::InvalidArgumentError(
       expected.empty()
-          ? error.message()
+          ? WithAdvice(error.message(), error.message(), *message)
           : absl::StrCat(field->name(), " is ", value.empty() ? "empty" : "\"",
                          Excerpt(value), value.empty() ? "" : "\"",
                          ", must be ", expected));

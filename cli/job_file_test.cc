@@ -37,7 +37,7 @@ TEST(JobFileTest, AnErrorNamesFileLineAndColumn) {
   EXPECT_EQ(job.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(job.status().message(),
             "job.textproto:2:5: Message type \"selari.v1.Job\" has no field "
-            "named \"sede\".");
+            "named \"sede\", did you mean seed?");
 }
 
 TEST(JobFileTest, WhatIsNoJobFileIsRefusedWithItsName) {
@@ -138,7 +138,7 @@ TEST(JobFileTest, WhatCannotBeSetIsExplained) {
   v1::Job job = Job();
   EXPECT_EQ(SetJobField("optimizer.sgd.momentun=1", &job).message(),
             "--set optimizer.sgd.momentun=1: there is no field \"momentun\" "
-            "in Sgd, which has momentum, nesterov");
+            "in Sgd, did you mean momentum?");
   EXPECT_EQ(SetJobField("model.layers[7].dense.units=1", &job).message(),
             "--set model.layers[7].dense.units=1: \"layers\" has 2 entries; "
             "name one, e.g. layers[0]");
@@ -159,7 +159,8 @@ TEST(JobFileTest, WhatCannotBeSetIsExplained) {
            {"data.standardize=maybe",
             "standardize is \"maybe\", must be true or false"},
            {"optimizer.sgd=fast",
-            "Message type \"selari.v1.Sgd\" has no field named \"fast\"."},
+            "Message type \"selari.v1.Sgd\" has no field named \"fast\", "
+            "which has momentum, nesterov"},
        }) {
     EXPECT_EQ(SetJobField(c.assignment, &job).message(),
               "--set " + std::string(c.assignment) + ": " + c.reason);

@@ -65,9 +65,9 @@ std::string MemberText(const v1::MemberStatus& member, v1::JobState state) {
 
 // `age` is a sentence, or empty.
 std::string StatusText(const v1::JobStatus& status, absl::string_view age) {
-  std::string text =
-      absl::StrCat("job ", status.job_id(), "  ", StateName(status.state()),
-                   "  step ", status.step());
+  std::string text = absl::StrCat(
+      "job ", Printable(status.job_name()), "  id ", status.job_id(), "  ",
+      StateName(status.state()), "  step ", status.step());
   if (status.total_steps() > 0) {
     absl::StrAppend(&text, "/", status.total_steps());
   }

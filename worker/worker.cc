@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/error_reason.h"
@@ -432,7 +433,11 @@ absl::StatusOr<WorkerResult> WorkerRun::End(absl::Status status,
     }
   }
   if (!status.ok() && !stopped_early) {
-    return Annotate(status, absl::StrCat("worker ", identity_.worker_id));
+    // The job's failure may be this worker's own, told back to it.
+    const std::string name = absl::StrCat("worker ", identity_.worker_id);
+    return absl::StartsWith(status.message(), absl::StrCat(name, ": "))
+               ? status
+               : Annotate(status, name);
   }
   WorkerResult result;
   result.worker_id = identity_.worker_id;

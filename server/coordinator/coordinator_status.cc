@@ -103,6 +103,7 @@ v1::JobStatus Coordinator::GetJobStatus() const {
 // whatever the workers have told by now.
 void Coordinator::DescribeJob(v1::JobStatus* status) const {
   status->set_job_id(options_.job.job_id());
+  status->set_job_name(options_.job.job().name());
   status->set_state(state_);
   status->set_step(std::max(status->step(), newest_.step));
   status->set_total_steps(options_.job.total_steps());

@@ -249,6 +249,7 @@ TEST_F(CoordinatorTest, StateIsKeptInTheMetadataStore) {
   ASSERT_TRUE(
       status.ParseFromString(metadata_->Get(Coordinator::kStatusKey)->bytes));
   EXPECT_EQ(status.state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(status.job_name(), job.job().name());
   v1::ShardMap map;
   ASSERT_TRUE(
       map.ParseFromString(metadata_->Get(Coordinator::kShardMapKey)->bytes));

@@ -6,12 +6,22 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
 #include "common/reduction_round.h"
 
 namespace selari {
 namespace {
 
 constexpr int32_t kRetryAfterMs = 20;
+// Far beyond any job; clocks can be counted on from here without overflow.
+constexpr int64_t kStepMax = int64_t{1} << 62;
+
+Refusal PastTheEnd(absl::string_view request, int64_t total_steps) {
+  return {absl::OutOfRangeError(
+              absl::StrCat(request, ", the job ends after ", total_steps,
+                           total_steps == 1 ? " step" : " steps")),
+          ErrorReason::kStepTooFar};
+}
 
 }  // namespace
 
@@ -37,6 +47,18 @@ RequestError RefuseTotals(const ReductionTotals& totals, Refusal refusal) {
   return {/*chunk=*/-1,   totals.step,
           /*sequence=*/0, std::move(refusal.status),
           refusal.reason, refusal.retry_after_ms};
+}
+
+std::optional<Refusal> CheckNumbers(const ChunkPush& push) {
+  if (push.step >= 0 && push.step <= kStepMax && push.sequence >= 1) {
+    return std::nullopt;
+  }
+  return Refusal{
+      absl::InvalidArgumentError(absl::StrCat(
+          "push for chunk ", push.chunk, " has step ", push.step,
+          " and sequence ", push.sequence, ", must have a step in [0, ",
+          kStepMax, "] and a sequence of at least 1")),
+      ErrorReason::kShapeMismatch};
 }
 
 std::optional<Refusal> CheckGradient(const ShardJob& job,
@@ -77,6 +99,12 @@ std::optional<Refusal> CheckSyncStep(const ShardJob& job, const ChunkPush& push,
             job.tree.leaf_count())),
         ErrorReason::kShapeMismatch};
   }
+  const int64_t total_steps = job.resolved.total_steps();
+  if (total_steps > 0 && push.step >= total_steps) {
+    return PastTheEnd(absl::StrCat(PushName(job, push.chunk), ": step ",
+                                   push.step, ", counted from 0"),
+                      total_steps);
+  }
   if (push.step > version + 1) {
     return Refusal{absl::FailedPreconditionError(absl::StrCat(
                        PushName(job, push.chunk), ": step ", push.step,
@@ -85,6 +113,22 @@ std::optional<Refusal> CheckSyncStep(const ShardJob& job, const ChunkPush& push,
                    ErrorReason::kStepTooFar};
   }
   return std::nullopt;
+}
+
+std::optional<Refusal> CheckPull(const ShardJob& job, const ChunkPull& pull) {
+  if (pull.clock < 0 || pull.clock > kStepMax) {
+    return Refusal{absl::InvalidArgumentError(absl::StrCat(
+                       "pull of chunk ", pull.chunk, ": clock ", pull.clock,
+                       ", must be in [0, ", kStepMax, "]")),
+                   ErrorReason::kShapeMismatch};
+  }
+  const int64_t total_steps = job.resolved.total_steps();
+  if (!job.sync() || total_steps == 0 || pull.min_version <= total_steps) {
+    return std::nullopt;
+  }
+  return PastTheEnd(absl::StrCat("pull of chunk ", pull.chunk,
+                                 " waits for version ", pull.min_version),
+                    total_steps);
 }
 
 std::optional<Refusal> CheckSequence(const ChunkPush& push,

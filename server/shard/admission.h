@@ -29,6 +29,10 @@ RequestError RefusePull(const ChunkPull& pull, Refusal refusal);
 // Chunk -1: the totals of a shard name no chunk.
 RequestError RefuseTotals(const ReductionTotals& totals, Refusal refusal);
 
+// INVALID_ARGUMENT kShapeMismatch unless the step is in [0, 2^62] and the
+// sequence at least 1.
+std::optional<Refusal> CheckNumbers(const ChunkPush& push);
+
 // INVALID_ARGUMENT kShapeMismatch (another number of elements than the chunk)
 // or kNotFinite (names the tensor, the element and its value).
 // REQUIRES: push.chunk is a chunk of the job.
@@ -37,9 +41,15 @@ std::optional<Refusal> CheckGradient(const ShardJob& job,
 
 // SYNC: INVALID_ARGUMENT when push.node is not in the job's tree, or
 // FAILED_PRECONDITION kStepTooFar when the step is past version + 1: a worker
-// cannot have computed that gradient from weights it pulled.
+// cannot have computed that gradient from weights it pulled; OUT_OF_RANGE
+// kStepTooFar when the job ends before that step.
 std::optional<Refusal> CheckSyncStep(const ShardJob& job, const ChunkPush& push,
                                      int64_t version);
+
+// INVALID_ARGUMENT kShapeMismatch for a clock outside [0, 2^62]; SYNC:
+// OUT_OF_RANGE kStepTooFar when no update of the job makes the version that is
+// asked for, so that the pull would wait for ever.
+std::optional<Refusal> CheckPull(const ShardJob& job, const ChunkPull& pull);
 
 // BOUNDED, ASYNC: ABORTED kSequenceGap unless the push is the next one.
 // REQUIRES: push.sequence >= next_sequence.

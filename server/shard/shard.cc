@@ -117,12 +117,8 @@ void Shard::HandlePush(SessionId session, ChunkPush push, Replies* replies) {
     Refuse(session, RefusePush(push, StaleIncarnation(worker)), replies);
     return;
   }
-  if (push.step < 0 || push.sequence < 1) {
-    Refuse(session,
-           RefusePush(push, {absl::InvalidArgumentError(
-                                 "a push needs step >= 0 and sequence >= 1"),
-                             ErrorReason::kShapeMismatch}),
-           replies);
+  if (std::optional<Refusal> refusal = CheckNumbers(push)) {
+    Refuse(session, RefusePush(push, *std::move(refusal)), replies);
     return;
   }
   if (state_->job().sync()) {
@@ -223,7 +219,10 @@ void Shard::HandlePull(SessionId session, const ChunkPull& pull,
                        Replies* replies) {
   ++counters_.pulls;
   const size_t index = state_->IndexOf(pull.chunk);
-  if (Ready(index, pull)) {
+  std::optional<Refusal> refusal = CheckPull(state_->job(), pull);
+  if (refusal.has_value()) {
+    Refuse(session, RefusePull(pull, *std::move(refusal)), replies);
+  } else if (Ready(index, pull)) {
     AnswerPull(session, pull, replies);
   } else if (Hopeless(pull)) {
     Refuse(session, RefusePull(pull, JobStopped()), replies);

@@ -140,6 +140,44 @@ TEST_F(ShardTest, KeepsTheNextStepAside) {
   EXPECT_EQ(error.status.code(), absl::StatusCode::kFailedPrecondition);
 }
 
+// Another's client would train on, or wait, past the end of the job.
+TEST_F(ShardTest, RefusesWhatLiesPastTheEnd) {
+  v1::ResolvedJob job = TwoChunkJob();
+  job.set_total_steps(1);
+  Start(job);
+  const RequestError ahead = Refusal(Handle(1, Push(1, kRoot, 1, 1)));
+  EXPECT_EQ(ahead.status.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(ahead.reason, ErrorReason::kStepTooFar);
+  EXPECT_NE(ahead.status.message().find("the job ends after 1 step"),
+            std::string::npos)
+      << ahead.status;
+  EXPECT_TRUE(Handle(1, ChunkPull{0, 1, 0}).empty())
+      << "waits for the last update";
+  EXPECT_EQ(Refusal(Handle(1, ChunkPull{0, 2, 0})).status.code(),
+            absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(RepliesTo<ChunkValue>(1, Handle(1, Push(0, kRoot, 1, 2))).size(),
+            1u);
+  EXPECT_EQ(Refusal(Handle(1, Push(1, kRoot, 2, 1))).status.code(),
+            absl::StatusCode::kOutOfRange);
+}
+
+TEST_F(ShardTest, RefusesNumbersThatCannotBeCounted) {
+  v1::ResolvedJob job = TwoChunkJob();
+  for (const v1::Consistency mode :
+       {v1::CONSISTENCY_SYNC, v1::CONSISTENCY_ASYNC, v1::CONSISTENCY_BOUNDED}) {
+    job.mutable_job()->mutable_consistency()->set_mode(mode);
+    job.mutable_job()->mutable_consistency()->set_staleness(1);
+    Start(job);
+    for (const int64_t number : {std::numeric_limits<int64_t>::min(),
+                                 std::numeric_limits<int64_t>::max()}) {
+      EXPECT_EQ(Refusal(Handle(1, Push(number, kRoot, 1, 1))).status.code(),
+                absl::StatusCode::kInvalidArgument);
+      EXPECT_EQ(Refusal(Handle(1, ChunkPull{0, 0, number})).status.code(),
+                absl::StatusCode::kInvalidArgument);
+    }
+  }
+}
+
 TEST_F(ShardTest, RefusesAnotherSize) {
   Start(TwoChunkJob());
   ChunkPush push = Push(0, kRoot, 1, 2);
