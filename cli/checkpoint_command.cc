@@ -50,7 +50,7 @@ absl::Status Verify(const std::string& path) {
   if (report.problems.size() == 1) {
     return report.status;
   }
-  const absl::Status written = WriteOut(DescribeVerification(dir, report));
+  absl::Status written = WriteOut(DescribeVerification(dir, report));
   if (report.status.ok() || !written.ok()) {
     return written;
   }

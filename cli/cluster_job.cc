@@ -195,7 +195,7 @@ absl::Status ClusterJob::Wait(const StopToken* stop) {
     }
   }
   waiter.join();
-  const absl::Status exits = WaitForChildren();
+  absl::Status exits = WaitForChildren();
   if (!result.ok()) {
     return result;
   }

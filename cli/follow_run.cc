@@ -113,7 +113,7 @@ absl::Status FollowRun(const StartedRun& run,
   options.start_step = prepared.start_step;
   options.start_seconds = run.start_seconds;
   RunWatcher watcher(options);
-  const absl::Status result = Watch(run, &watcher);
+  absl::Status result = Watch(run, &watcher);
   run.notes->ShowOn(run.view);
   const absl::Status recorded = recorder->Close();
   if (!recorded.ok()) {
@@ -131,7 +131,7 @@ absl::Status ShowRun(
         TrainView* view, std::optional<TrainSummary>* summary)>& body) {
   const std::unique_ptr<TrainView> view = MakeView(json);
   std::optional<TrainSummary> summary;
-  const absl::Status result = body(view.get(), &summary);
+  absl::Status result = body(view.get(), &summary);
   if (json && !summary.has_value()) {
     // The job never began.
     summary.emplace();

@@ -72,7 +72,7 @@ class JsonView : public TrainView {
     for (const v1::MemberStatus& worker : s.workers) {
       const v1::WorkerTotals& t = worker.totals();
       // One of another make need not count.
-      const auto told = [&worker](Json value) {
+      const auto told = [&worker](const Json& value) {
         return worker.has_totals() ? value : Json(nullptr);
       };
       workers.push_back({{"worker", worker.member_id()},

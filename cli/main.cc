@@ -88,4 +88,6 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace selari
 
+// What would be thrown here, such as bad_alloc, is to end the process.
+// NOLINTNEXTLINE(bugprone-exception-escape)
 int main(int argc, char** argv) { return selari::Main(argc, argv); }

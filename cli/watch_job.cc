@@ -44,7 +44,7 @@ absl::Status Follow(
       break;
     }
   }
-  const absl::Status status = FromGrpcStatus(reader->Finish());
+  absl::Status status = FromGrpcStatus(reader->Finish());
   ended.RequestStop();
   canceller.join();
   return status;

@@ -46,7 +46,7 @@ absl::string_view LastPart(absl::string_view text) {
 // address; callers put the peer's name before it. Other messages come from the
 // peer, or are as good as they get.
 std::string Readable(const grpc::Status& status) {
-  const std::string text = status.error_message();  // By value.
+  std::string text = status.error_message();  // By value.
   switch (status.error_code()) {
     case grpc::StatusCode::UNAVAILABLE:
       if (absl::StartsWith(text, "failed to connect to all addresses")) {

@@ -55,6 +55,8 @@ double FixedLog(double x) {
 // nearest quarter, then the Taylor series, whose first term left out is below
 // 2^-58 for |angle| ≤ π/4.
 std::pair<double, double> FixedSinCos(double turns) {
+  // Either neighbour does; the same one everywhere, whatever the rounding mode.
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings)
   const int quarter = static_cast<int>(turns * 4.0 + 0.5);
   constexpr double kTwoPi = 0x1.921fb54442d18p+2;
   const double angle = (turns - quarter * 0.25) * kTwoPi;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/error_reason.h"
 
 namespace selari {
 namespace {
@@ -11,6 +12,8 @@ namespace {
 constexpr int64_t kWaitMs = 200;
 constexpr int64_t kFirstLogMs = 2'000;
 constexpr int64_t kLogIntervalMs = 5'000;
+// By how much what is told of the end of one lease may differ.
+constexpr int64_t kPlaceSlackMs = 1'000;
 
 }  // namespace
 
@@ -20,6 +23,9 @@ RetryState::RetryState(const RetryOptions& options)
       logged_ms_(start_ms_ + kFirstLogMs - kLogIntervalMs) {}
 
 bool RetryState::ShouldRetry(const absl::Status& error) {
+  if (ReasonOf(error) == ErrorReason::kDuplicateId && RetryAfterMs(error) > 0) {
+    return ShouldWaitForPlace(error);
+  }
   if (!absl::IsUnavailable(error) && !absl::IsDeadlineExceeded(error)) {
     result_ = error;
     return false;
@@ -38,7 +44,27 @@ bool RetryState::ShouldRetry(const absl::Status& error) {
                               (now_ms - start_ms_) / 1000, " s; gives up in ",
                               left_ms / 1000, " s (", error.message(), ")"));
   }
-  if (options_.wait_ms(std::min(kWaitMs, left_ms))) {
+  return Wait(left_ms);
+}
+
+bool RetryState::ShouldWaitForPlace(const absl::Status& error) {
+  const int64_t now_ms = options_.clock->NowMs();
+  const int64_t free_ms = now_ms + RetryAfterMs(error);
+  if (!place_free_ms_.has_value()) {
+    place_free_ms_ = free_ms;
+    options_.log(absl::StrCat(error.message(), "; waits for that"));
+  }
+  // Answers take their time, so the ends that they tell differ a little.
+  const bool renewed = free_ms > *place_free_ms_ + kPlaceSlackMs;
+  if (renewed || now_ms > *place_free_ms_ + kPlaceSlackMs) {
+    result_ = error;
+    return false;
+  }
+  return Wait(kWaitMs);
+}
+
+bool RetryState::Wait(int64_t at_most_ms) {
+  if (options_.wait_ms(std::min(kWaitMs, at_most_ms))) {
     result_ = absl::CancelledError(
         absl::StrCat("stopped while waiting for ", options_.peer));
     return false;

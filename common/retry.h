@@ -1,4 +1,7 @@
 // CallUntilAnswered: keeps calling a peer that cannot be reached, and says so.
+// A member that finds its place taken (DUPLICATE_ID) by what may be a dead life
+// of itself waits for that life's lease to end, and gives up as soon as it sees
+// the lease renewed.
 //
 //   SELARI_ASSIGN_OR_RETURN(
 //       v1::GetJobResponse job,
@@ -10,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -37,17 +41,23 @@ class RetryState {
  public:
   explicit RetryState(const RetryOptions& options);
 
-  // True when `error` means that the peer could not be reached, and it should
-  // be called again: waits a moment before it says so. Otherwise `result()` is
+  // True when `error` means that the peer could not be reached or that a place
+  // may become free, and it should be called again: waits a moment before it
+  // says so. Otherwise `result()` is
   // what to return: the peer's own error, DEADLINE_EXCEEDED when the time is
   // over, CANCELLED when wait_ms said so.
   bool ShouldRetry(const absl::Status& error);
   const absl::Status& result() const { return result_; }
 
  private:
+  bool ShouldWaitForPlace(const absl::Status& error);
+  bool Wait(int64_t at_most_ms);
+
   const RetryOptions& options_;
   const int64_t start_ms_;
   int64_t logged_ms_;
+  // When the lease of who has the place ends, by the first answer.
+  std::optional<int64_t> place_free_ms_;
   absl::Status result_;
 };
 

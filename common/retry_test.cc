@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "common/error_reason.h"
 #include "common/fake_clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -58,6 +59,46 @@ TEST_F(RetryTest, RefusalIsReturnedAtOnce) {
   const auto result = Call({absl::AlreadyExistsError("server 1 is there")});
   EXPECT_EQ(result.status().code(), absl::StatusCode::kAlreadyExists);
   EXPECT_THAT(log_, IsEmpty());
+}
+
+absl::Status PlaceTaken(int64_t free_in_ms) {
+  return WithReason(absl::AlreadyExistsError("server 1 is there already"),
+                    ErrorReason::kDuplicateId,
+                    static_cast<int32_t>(free_in_ms));
+}
+
+TEST_F(RetryTest, WaitsForTheLeaseOfADeadMember) {
+  const int64_t end_ms = clock_.NowMs() + 8'000;
+  const auto result =
+      CallUntilAnswered<int>(options_, [&]() -> absl::StatusOr<int> {
+        const int64_t left_ms = end_ms - clock_.NowMs();
+        if (left_ms <= 0) {
+          return 7;
+        }
+        return PlaceTaken(left_ms);
+      });
+  EXPECT_EQ(*result, 7);
+  ASSERT_THAT(log_, SizeIs(1));
+  EXPECT_THAT(log_[0], HasSubstr("server 1 is there already; waits for that"));
+}
+
+TEST_F(RetryTest, GivesUpAPlaceWhoseHolderIsAlive) {
+  const int64_t start_ms = clock_.NowMs();
+  const auto result =
+      CallUntilAnswered<int>(options_, [&]() -> absl::StatusOr<int> {
+        // Renewed each 2.5 s.
+        const int64_t silent_ms = (clock_.NowMs() - start_ms) % 2'500;
+        return PlaceTaken(10'000 - silent_ms);
+      });
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(clock_.NowMs() - start_ms, 2'600);
+}
+
+TEST_F(RetryTest, GivesUpAPlaceThatDoesNotBecomeFree) {
+  const int64_t start_ms = clock_.NowMs();
+  const auto result = Call({PlaceTaken(1)});
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_LE(clock_.NowMs() - start_ms, 2'000);
 }
 
 TEST_F(RetryTest, AnswersAfterShortTrouble) {

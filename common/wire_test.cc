@@ -409,6 +409,8 @@ TEST(WireTest, TheLastOfTwoGradientsCounts) {
   EXPECT_EQ(push.node.index, 2);
   EXPECT_EQ(push.sequence, 5);
   ASSERT_EQ(push.gradient.size(), 2);
+  // The bits are compared on purpose.
+  // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
   EXPECT_EQ(std::memcmp(Floats(push.gradient).data(), "12345678", 8), 0);
 }
 

@@ -106,4 +106,5 @@ static const char kSuppressions[] =
     "called_from_lib:libssl.so\n"
     "called_from_lib:libupb.so\n";
 
+// The name is the sanitizer's. NOLINTNEXTLINE(bugprone-reserved-identifier)
 extern "C" const char* __tsan_default_suppressions() { return kSuppressions; }

@@ -45,7 +45,7 @@ class ProgressReporterTest : public ::testing::Test {
       report.sample_count = 2;
       report.compute_us = 3;
       report.elapsed_us = 5;
-      const absl::Status status = reporter_->OnStep(report);
+      absl::Status status = reporter_->OnStep(report);
       if (!status.ok()) {
         return status;
       }

@@ -349,7 +349,7 @@ absl::Status WorkerRun::RunSteps(const v1::GetShardMapResponse& map,
   parts.observer = reporter;
   reporter->set_parameter_client(client.get());
   StepLoop loop(parts, steps);
-  const absl::Status status = loop.Run();
+  absl::Status status = loop.Run();
   reporter->set_parameter_client(nullptr);
   return status;
 }

@@ -76,6 +76,8 @@ absl::Status ExpectedWeights::CheckPart(absl::Span<const float> got,
       continue;
     }
     for (int64_t i = 0; i < n; ++i) {
+      // The bits are compared on purpose.
+      // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
       if (std::memcmp(want + i, got.data() + begin + i, sizeof(float)) != 0) {
         return absl::DataLossError(absl::StrCat(
             "weight ", first + begin + i, " of the model is ", got[begin + i],

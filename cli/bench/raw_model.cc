@@ -40,13 +40,14 @@ void RawModel::Apply(int64_t step, int64_t first, int64_t n,
   context.learning_rate = job_->learning_rate.At(step);
   for (int64_t begin = 0; begin < n; begin += kBlockFloats) {
     const int64_t count = std::min(kBlockFloats, n - begin);
+    const float* gradient = contributions[0] + begin;
+    for (size_t i = 1; i < contributions.size(); ++i) {
+      job_->add(count, gradient, contributions[i] + begin, sum);
+      gradient = sum;
+    }
     UpdateArrays arrays;
     arrays.n = count;
-    arrays.grad = contributions[0] + begin;
-    for (size_t i = 1; i < contributions.size(); ++i) {
-      job_->add(count, arrays.grad, contributions[i] + begin, sum);
-      arrays.grad = sum;
-    }
+    arrays.grad = gradient;
     float* const weights = weights_->data() + first + begin;
     arrays.weights = weights;
     arrays.next_weights = next;

@@ -45,7 +45,7 @@ class RawServer::Progress {
 
   absl::Status Advance(int64_t complete) {
     if (!sender_.joinable()) {
-      const absl::Status sent = SendRange(sent_unlocked_, complete);
+      absl::Status sent = SendRange(sent_unlocked_, complete);
       sent_unlocked_ = complete;
       return sent;
     }

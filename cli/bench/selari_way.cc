@@ -42,7 +42,7 @@ class SelariWay final : public WireWay {
           return Both(worker, step);
       }
     };
-    const absl::StatusOr<double> seconds =
+    absl::StatusOr<double> seconds =
         RunWorkers(workers(), work, [this] { session_.Abort(); });
     version_ += kind == WireKind::kPull ? 0 : 1;
     received_ = seconds.ok() && kind != WireKind::kPushApply;

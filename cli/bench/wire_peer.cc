@@ -35,7 +35,7 @@ absl::StatusOr<std::unique_ptr<WirePeer>> WirePeer::Start(
                    absl::StrCat(host, ":", grpc_port), std::move(log)));
 }
 
-WirePeer::WirePeer(Listener listener, std::string host,
+WirePeer::WirePeer(Listener listener, const std::string& host,
                    std::string grpc_address,
                    std::function<void(absl::string_view)> log)
     : listener_(std::move(listener)),

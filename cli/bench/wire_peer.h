@@ -40,7 +40,7 @@ class WirePeer {
   void Run(const StopToken& stop);
 
  private:
-  WirePeer(Listener listener, std::string host, std::string grpc_address,
+  WirePeer(Listener listener, const std::string& host, std::string grpc_address,
            std::function<void(absl::string_view)> log);
 
   void TakeConnection();

@@ -43,7 +43,7 @@ class WireSession {
 
   // A worker's client over GrpcTransport, each on connections of its own.
   absl::StatusOr<std::unique_ptr<ParameterClient>> Connect(
-      int32_t worker, const WireTransport& transport = {});
+      int32_t worker, const WireTransport& wire = {});
 
   // A raw TCP connection that has joined as this worker.
   absl::StatusOr<Socket> JoinRaw(int32_t worker);

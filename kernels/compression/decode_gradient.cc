@@ -35,7 +35,7 @@ absl::Status DecodeGradient(GradientEncoding encoding,
                             const CompressionKernels& kernels) {
   switch (encoding) {
     case GradientEncoding::kFloat32: {
-      const absl::Status status = CheckPayloadWords(
+      absl::Status status = CheckPayloadWords(
           "float32", bytes, static_cast<int64_t>(out.size()), out.size());
       if (status.ok() && !out.empty()) {
         std::memcpy(out.data(), bytes.data(), bytes.size());

@@ -64,6 +64,8 @@ void PhiloxGroup(RandomKey key, uint32_t first_block, uint64_t sample,
 void Apply(const DropoutArgs& args) {
   const double scaled = static_cast<double>(args.rate) * 0x1p+32;
   // rate < 1 as a float is at most 1 − 2^-24, so this fits in 32 bits.
+  // No rate comes near the sums whose rounding is wrong.
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings)
   const uint32_t threshold = static_cast<uint32_t>(scaled + 0.5);
   const float factor = 1.0f / (1.0f - args.rate);
   for (int64_t r = 0; r < args.rows; ++r) {

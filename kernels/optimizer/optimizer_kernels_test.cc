@@ -152,8 +152,9 @@ class TestArrays {
   bool PaddingIsUntouched() {
     for (const std::vector<float>* array : All()) {
       for (size_t i = 0; i < array->size(); ++i) {
-        const bool inside = i >= static_cast<size_t>(first_) &&
-                            i < static_cast<size_t>(first_ + n_);
+        const bool inside =
+            i >= static_cast<size_t>(first_) &&
+            i < static_cast<size_t>(first_) + static_cast<size_t>(n_);
         if (!inside && !std::isnan((*array)[i])) {
           return false;
         }

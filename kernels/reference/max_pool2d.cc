@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/reference/reference.h"
 
@@ -17,7 +18,7 @@ int64_t ArgmaxOfWindow(const MaxPool2DShape& s, const T* sample, int64_t y,
       const int64_t row = y * s.stride + i;
       const int64_t col = x * s.stride + j;
       const int64_t at = (row * s.in_width + col) * s.channels + c;
-      const bool is_nan = sample[at] != sample[at];
+      const bool is_nan = std::isnan(sample[at]);
       if (best < 0 || is_nan || sample[at] > sample[best]) {
         best = at;
       }

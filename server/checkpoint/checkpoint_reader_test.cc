@@ -53,7 +53,7 @@ class CheckpointReaderTest : public testing::Test {
       return reader.status();
     }
     for (int32_t shard = 0; shard < 3; ++shard) {
-      const absl::Status status = (*reader)->VerifyFile(shard);
+      absl::Status status = (*reader)->VerifyFile(shard);
       if (!status.ok()) {
         return status;
       }

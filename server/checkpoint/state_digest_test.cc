@@ -25,7 +25,7 @@ std::string DigestOf(const ExampleOptions& options) {
   const auto reader =
       CheckpointReader::Open(env, *WriteExample(env, "c", options));
   EXPECT_TRUE(reader.ok()) << reader.status();
-  const std::string digest = *StateDigest(**reader);
+  std::string digest = *StateDigest(**reader);
   EXPECT_EQ((*reader)->manifest().state_digest(), digest);
   return digest;
 }

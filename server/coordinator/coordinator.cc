@@ -31,12 +31,6 @@ Membership::Options MembershipOptions(const v1::Cluster& cluster,
   return options;
 }
 
-absl::Status WithDuplicateReason(const absl::Status& status) {
-  return absl::IsAlreadyExists(status)
-             ? WithReason(status, ErrorReason::kDuplicateId)
-             : status;
-}
-
 absl::string_view LevelName(v1::InstructionSet level) {
   return level == v1::INSTRUCTION_SET_UNSPECIFIED
              ? "an unknown level"
@@ -197,7 +191,7 @@ absl::StatusOr<v1::RegisterServerResponse> Coordinator::RegisterServer(
       {request.server_id(), request.incarnation(), request.address()},
       clock_.NowMs());
   if (!id.ok()) {
-    return WithDuplicateReason(id.status());
+    return id.status();
   }
   ++change_count_;
   LogJoin(absl::StrCat("server ", *id, " joined at ", request.address()));
@@ -244,7 +238,7 @@ absl::StatusOr<v1::RegisterWorkerResponse> Coordinator::RegisterWorker(
       {request.worker_id(), request.incarnation(), /*address=*/""},
       clock_.NowMs());
   if (!id.ok()) {
-    return WithDuplicateReason(id.status());
+    return id.status();
   }
   progress_.OnWorkerJoined(*id, request.incarnation());
   ++change_count_;

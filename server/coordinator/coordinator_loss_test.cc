@@ -242,8 +242,9 @@ TEST_F(CoordinatorLossTest, AStopDoesWithoutALostWorkerAfterALease) {
   ReportSteps(0, 60, 1);
   coordinator_->NoteDeath(v1::MEMBER_KIND_WORKER, 1, "was ended by signal 9");
   absl::StatusOr<v1::StopJobResponse> stopped = absl::UnknownError("waits");
-  coordinator_->StopJob(
-      [&](absl::StatusOr<v1::StopJobResponse> reply) { stopped = reply; });
+  coordinator_->StopJob([&](absl::StatusOr<v1::StopJobResponse> reply) {
+    stopped = std::move(reply);
+  });
   Run();
   AnswerPauses(60);
   EXPECT_THAT(Message(), HasSubstr("may need worker 1's part of a step"));

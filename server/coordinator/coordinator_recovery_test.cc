@@ -213,8 +213,9 @@ TEST_F(CoordinatorRecoveryTest, AStopDuringARecoveryComesAfterIt) {
   LoseServer();
   absl::StatusOr<v1::StopJobResponse> answer =
       absl::UnknownError("not answered");
-  coordinator_->StopJob(
-      [&](absl::StatusOr<v1::StopJobResponse> response) { answer = response; });
+  coordinator_->StopJob([&](absl::StatusOr<v1::StopJobResponse> response) {
+    answer = std::move(response);
+  });
   Run();
   EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_JOINING);
   ASSERT_TRUE(JoinServer(1, 777).ok());

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/check.h"
+#include "common/error_reason.h"
 #include "common/human.h"
 #include "common/status.h"
 
@@ -75,27 +76,33 @@ absl::StatusOr<Member*> Membership::FindPlace(v1::MemberKind kind,
         members.begin(), members.end(), [](const Member& a, const Member& b) {
           return a.last_heard_ms < b.last_heard_ms;
         });
-    return absl::AlreadyExistsError(
+    return Taken(
+        silent,
         absl::StrCat("the job has its ", CountOf(count, KindName(kind)),
-                     " already; ", MemberName(kind, silent.id), " was",
-                     DescribeSilence(silent.last_heard_ms, now_ms)));
+                     " already; ", MemberName(kind, silent.id), " was"),
+        now_ms);
   }
   Member& member = members[candidate.id];
   if (member.alive && member.incarnation != candidate.incarnation) {
-    return absl::AlreadyExistsError(
+    return Taken(
+        member,
         absl::StrCat(MemberName(kind, candidate.id), " is there already",
-                     member.address.empty() ? "" : " at ", member.address, ",",
-                     DescribeSilence(member.last_heard_ms, now_ms)));
+                     member.address.empty() ? "" : " at ", member.address, ","),
+        now_ms);
   }
   return &member;
 }
 
-std::string Membership::DescribeSilence(int64_t last_heard_ms,
-                                        int64_t now_ms) const {
-  return absl::StrCat(" heard of ", now_ms - last_heard_ms,
-                      " ms ago; if it died, its place is free in ",
-                      std::max<int64_t>(0, last_heard_ms + lease_ms_ - now_ms),
-                      " ms");
+absl::Status Membership::Taken(const Member& member, absl::string_view text,
+                               int64_t now_ms) const {
+  // A lease is seen to have ended by the next tick only.
+  const int64_t free_in_ms =
+      std::max<int64_t>(1, member.last_heard_ms + lease_ms_ - now_ms);
+  return WithReason(
+      absl::AlreadyExistsError(absl::StrCat(
+          text, " heard of ", now_ms - member.last_heard_ms,
+          " ms ago; if it died, its place is free in ", free_in_ms, " ms")),
+      ErrorReason::kDuplicateId, static_cast<int32_t>(free_in_ms));
 }
 
 absl::Status Membership::Renew(v1::MemberKind kind, int32_t id,

@@ -61,7 +61,8 @@ class Membership {
   // The member's id. Repeating it with the same incarnation is harmless.
   // INVALID_ARGUMENT (id out of range, no incarnation, a server without
   // address), ALREADY_EXISTS (a live member has the id; with -1: no id is
-  // free), naming the other member and when its lease ends.
+  // free), naming the other member and when its lease ends, with DUPLICATE_ID
+  // and the time until then as its reason and retry delay.
   absl::StatusOr<int32_t> Join(v1::MemberKind kind, const Candidate& candidate,
                                int64_t now_ms);
 
@@ -93,7 +94,9 @@ class Membership {
   std::vector<Member>& mutable_members(v1::MemberKind kind);
   absl::StatusOr<Member*> FindPlace(v1::MemberKind kind,
                                     const Candidate& candidate, int64_t now_ms);
-  std::string DescribeSilence(int64_t last_heard_ms, int64_t now_ms) const;
+  // ALREADY_EXISTS: `text`, and when the member's place is free if it died.
+  absl::Status Taken(const Member& member, absl::string_view text,
+                     int64_t now_ms) const;
 
   const int64_t lease_ms_;
   std::vector<Member> servers_;

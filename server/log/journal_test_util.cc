@@ -61,7 +61,8 @@ class OrderedWorker {
     sequence_ = 0;
     index_ = 0;
     Shard::Replies replies;
-    shard_->OpenSession(++session_, {id_, session_}, &replies);
+    ++session_;
+    shard_->OpenSession(session_, {id_, session_}, &replies);
   }
 
   void PushNext() {

@@ -30,7 +30,7 @@ v1::ResolvedJob FakeJob(
 
 FakeShardHost::FakeShardHost(
     const std::vector<std::pair<std::string, int64_t>>& tensors,
-    std::vector<int32_t> shards, int32_t workers) {
+    const std::vector<int32_t>& shards, int32_t workers) {
   if (shards.empty()) {
     return;
   }

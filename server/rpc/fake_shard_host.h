@@ -26,7 +26,7 @@ class FakeShardHost final : public ShardHost {
   // Hosts `shards` of a job of `workers` workers with the given tensors and
   // two logical shards, job_id "job". Without shards: not initialised.
   FakeShardHost(const std::vector<std::pair<std::string, int64_t>>& tensors,
-                std::vector<int32_t> shards, int32_t workers = 2);
+                const std::vector<int32_t>& shards, int32_t workers = 2);
 
   // Comes to where another host of the same shards was: what it applied, and
   // which pushes it had.

@@ -13,10 +13,11 @@ template <class Response>
 ShardControl::Done<Response> Answer(grpc::ServerUnaryReactor* reactor,
                                     Response* response) {
   return [reactor, response](absl::StatusOr<Response> result) {
+    const grpc::Status status = ToGrpcStatus(result.status());
     if (result.ok()) {
       *response = *std::move(result);
     }
-    reactor->Finish(ToGrpcStatus(result.status()));
+    reactor->Finish(status);
   };
 }
 

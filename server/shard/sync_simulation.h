@@ -74,14 +74,14 @@ class SyncSimulation {
   };
 
   uint32_t Random(uint32_t bound);
-  void Connect(size_t worker);
+  void Connect(size_t index);
   void Send(size_t worker, ShardRequest request);
   void DeliverOne();
-  void Take(size_t worker, const ShardReply& reply);
-  void TakePartials(size_t worker, const ReductionPartials& partials);
-  void Compute(size_t worker);
+  void Take(size_t index, const ShardReply& reply);
+  void TakePartials(size_t index, const ReductionPartials& partials);
+  void Compute(size_t index);
   void Cover(TreeNode node, LeafRange leaves, std::vector<TreeNode>* cover);
-  void RequestPulls(size_t worker);
+  void RequestPulls(size_t index);
   void MaybeCapture();
 
   const std::shared_ptr<const ShardJob> job_;

@@ -158,9 +158,12 @@ class KillTest(unittest.TestCase):
         for line in coordinator.stdout:
             if '"event":"checkpoint"' in line:
                 break
+        twin = harness.finish(harness.start("server", *member, "--id", 0))
+        self.assertEqual(twin.code, 1, str(twin))
+        self.assertIn("server 0 is there already at ", twin.stderr)
         servers[1].kill()
         harness.finish(servers[1])
-        time.sleep(1.5)  # its lease ends
+        # At once: its lease has not ended yet.
         servers[1] = harness.start("server", *member, "--id", 1)
         for process in [coordinator, worker, *servers]:
             result = harness.finish(process)

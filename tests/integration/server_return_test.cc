@@ -118,11 +118,12 @@ class ServerReturnTest : public ::testing::Test {
     transport_ = transport->get();
     auto client =
         ConnectParameterClient(JournaledJob(), *std::move(transport), {});
-    if (client.ok()) {
-      client_ = *std::move(client);
-      told_.Clear();  // nothing is told while all servers are there
+    if (!client.ok()) {
+      return client.status();
     }
-    return client.status();
+    client_ = *std::move(client);
+    told_.Clear();  // nothing is told while all servers are there
+    return absl::OkStatus();
   }
 
   absl::Status Push(int64_t step) {

@@ -61,7 +61,7 @@ CancellableTransport::~CancellableTransport() {
 absl::Status CancellableTransport::Start(ShardTransport::Listener* listener,
                                          int64_t timeout_ms) {
   listener_ = listener;
-  const absl::Status before = off_->Attach(this);
+  absl::Status before = off_->Attach(this);
   if (!before.ok()) {
     return before;
   }

@@ -133,13 +133,13 @@ void ClientStream::WriteRequests() {
                                       sharing_ ? shared_.get() : nullptr);
   stats_.bytes_sent += frame.shared_bytes;
   stats_.bytes_shared += frame.shared_bytes;
-  Write(std::move(frame.bytes));
+  Write(frame.bytes);
 }
 
-void ClientStream::Write(grpc::ByteBuffer frame) {
+void ClientStream::Write(const grpc::ByteBuffer& frame) {
   writing_ = true;
   stats_.bytes_sent += static_cast<int64_t>(frame.Length());
-  write_frame_ = std::move(frame);
+  write_frame_ = frame;
   StartWrite(&write_frame_);
 }
 

@@ -79,7 +79,7 @@ class ClientStream final
         shared_(std::move(shared)),
         stub_(channel) {}
 
-  void Write(grpc::ByteBuffer frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Write(const grpc::ByteBuffer& frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // REQUIRES: requests wait.
   void WriteRequests() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
