@@ -43,7 +43,7 @@ def push(step, gradients):  # each chunk goes to the server that owns its shard
 (x, y), (test_x, test_y), sequence = load("train"), load("t10k"), {}
 steps, me = int(sys.argv[2]) if len(sys.argv) > 2 else 600, random.getrandbits(63) | 1
 coordinator = cs_grpc.CoordinatorServiceStub(grpc.insecure_channel(sys.argv[1]))
-job = coordinator.GetJob(cs.GetJobRequest(), wait_for_ready=True).job
+job = coordinator.GetJob(cs.GetJobRequest(), wait_for_ready=True, timeout=60).job
 coordinator.RegisterWorker(cs.RegisterWorkerRequest(  # any CPU will do for numpy
     worker_id=0, incarnation=me, instruction_set=job.job.cluster.instruction_set))
 shard_map = next(coordinator.WatchShardMap(cs.WatchShardMapRequest())).shard_map

@@ -5,12 +5,17 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/job_reduction.h"
 #include "common/status.h"
 #include "server/coordinator/coordinator.h"
 
 namespace selari {
 namespace {
+
+// The end of a sentence on why nothing can be kept.
+constexpr absl::string_view kNothingSaved =
+    "; nothing was saved before, see checkpointing.every_steps";
 
 absl::StatusOr<v1::SaveCheckpointResponse> SaveResponse(
     const absl::StatusOr<PublishedCheckpoint>& saved) {
@@ -93,8 +98,7 @@ void Coordinator::EndStopInVain() {
       absl::StrCat(MemberName(lost->kind, lost->id),
                    " was lost in the middle of a step, which cannot be saved");
   if (newest_.path.empty()) {
-    Fail(absl::UnavailableError(absl::StrCat(
-        what, "; nothing was saved before, see checkpointing.every_steps")));
+    Fail(absl::UnavailableError(absl::StrCat(what, kNothingSaved)));
     return;
   }
   Log(absl::StrCat(what, "; the newest checkpoint is of step ", newest_.step));
@@ -164,8 +168,7 @@ void Coordinator::StopJob(Done<v1::StopJobResponse> done) {
           (shard_map_.version() > 1 ||
            (shard_map_.version() == 1 && state_ == v1::JOB_STATE_JOINING))) {
         Fail(absl::UnavailableError(absl::StrCat(
-            "stopped while the coordinator ", DescribeWait(),
-            "; nothing was saved before, see checkpointing.every_steps")));
+            "stopped while the coordinator ", DescribeWait(), kNothingSaved)));
         answer(JobFailed());
         return;
       }
