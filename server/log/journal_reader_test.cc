@@ -143,9 +143,11 @@ TEST_P(JournalDamageTest, MissingRepeatedAndSwappedRecordsAreFound) {
     const std::string two =
         bytes_.substr(offsets_[i + 1], offsets_[i + 2] - offsets_[i + 1]);
     const std::string after = bytes_.substr(offsets_[i + 2]);
-    EXPECT_EQ(Outcome(before + two + after), -1) << "op " << i << " missing";
-    EXPECT_EQ(Outcome(before + one + one + two + after), -1) << "repeated";
-    EXPECT_EQ(Outcome(before + two + one + after), -1) << "swapped";
+    EXPECT_EQ(Outcome(absl::StrCat(before, two, after)), -1)
+        << "op " << i << " missing";
+    EXPECT_EQ(Outcome(absl::StrCat(before, one, one, two, after)), -1)
+        << "repeated";
+    EXPECT_EQ(Outcome(absl::StrCat(before, two, one, after)), -1) << "swapped";
   }
 }
 

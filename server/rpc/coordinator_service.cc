@@ -15,10 +15,11 @@ grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
                                  absl::StatusOr<Response> result,
                                  Response* response) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  const grpc::Status status = ToGrpcStatus(result.status());
   if (result.ok()) {
     *response = *std::move(result);
   }
-  reactor->Finish(ToGrpcStatus(result.status()));
+  reactor->Finish(status);
   return reactor;
 }
 
@@ -27,10 +28,11 @@ template <class Response>
 Coordinator::Done<Response> AnswerLater(grpc::ServerUnaryReactor* reactor,
                                         Response* response) {
   return [reactor, response](absl::StatusOr<Response> result) {
+    const grpc::Status status = ToGrpcStatus(result.status());
     if (result.ok()) {
       *response = *std::move(result);
     }
-    reactor->Finish(ToGrpcStatus(result.status()));
+    reactor->Finish(status);
   };
 }
 

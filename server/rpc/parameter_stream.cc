@@ -237,7 +237,7 @@ void ParameterStream::Advance() {
       EncodedFrame frame =
           EncodeReplies(kFrameBytesMax, &queue_, shared_.get());
       queue_bytes_ -= frame.wire_bytes;
-      Write(std::move(frame.bytes));
+      Write(frame.bytes);
     }
   }
   if (!reading_ && !half_closed_ && !end_.has_value() &&
@@ -248,9 +248,9 @@ void ParameterStream::Advance() {
   }
 }
 
-void ParameterStream::Write(grpc::ByteBuffer frame) {
+void ParameterStream::Write(const grpc::ByteBuffer& frame) {
   writing_ = true;
-  write_frame_ = std::move(frame);
+  write_frame_ = frame;
   StartWrite(&write_frame_);
 }
 

@@ -82,7 +82,7 @@ class ParameterStream final
   void WriteWeights(std::vector<ShardReply>* replies) const;
   // Starts whatever read, write or finish is possible now.
   void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Write(grpc::ByteBuffer frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Write(const grpc::ByteBuffer& frame) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Enqueue(std::vector<ShardReply> replies)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
