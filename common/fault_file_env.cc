@@ -284,7 +284,7 @@ absl::StatusOr<std::unique_ptr<MappedFile>> FaultFileEnv::Map(
 }
 
 absl::StatusOr<std::unique_ptr<WritableFile>> FaultFileEnv::OpenWritable(
-    absl::string_view path, bool keep_content) {
+    absl::string_view path, OldContent old) {
   MutexLock lock(&mu_);
   int error = EnterWrite(path);
   const std::shared_ptr<Node> parent =
@@ -298,11 +298,11 @@ absl::StatusOr<std::unique_ptr<WritableFile>> FaultFileEnv::OpenWritable(
   std::shared_ptr<Node>& node = parent->entries[std::string(BaseName(path))];
   if (node == nullptr) {
     node = std::make_shared<Node>();
+  } else if (old == OldContent::kRefused || node->is_directory) {
+    return FileError("open for writing", path,
+                     old == OldContent::kRefused ? EEXIST : EISDIR);
   }
-  if (node->is_directory) {
-    return FileError("open for writing", path, EISDIR);
-  }
-  if (!keep_content) {
+  if (old == OldContent::kEmptied) {
     node->bytes.clear();
   }
   return std::make_unique<Writable>(this, node, std::string(path), life_);
@@ -310,12 +310,17 @@ absl::StatusOr<std::unique_ptr<WritableFile>> FaultFileEnv::OpenWritable(
 
 absl::StatusOr<std::unique_ptr<WritableFile>> FaultFileEnv::OpenForWrite(
     absl::string_view path) {
-  return OpenWritable(path, /*keep_content=*/false);
+  return OpenWritable(path, OldContent::kEmptied);
+}
+
+absl::StatusOr<std::unique_ptr<WritableFile>> FaultFileEnv::OpenNew(
+    absl::string_view path) {
+  return OpenWritable(path, OldContent::kRefused);
 }
 
 absl::StatusOr<std::unique_ptr<WritableFile>> FaultFileEnv::OpenForAppend(
     absl::string_view path) {
-  return OpenWritable(path, /*keep_content=*/true);
+  return OpenWritable(path, OldContent::kKept);
 }
 
 int64_t FaultFileEnv::UsedBytes(const Node& node) const {

@@ -80,6 +80,8 @@ class FaultFileEnv final : public FileEnv {
       absl::string_view path) override;
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(
       absl::string_view path) override;
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenNew(
+      absl::string_view path) override;
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenForAppend(
       absl::string_view path) override;
   absl::Status Truncate(absl::string_view path, int64_t size) override;
@@ -103,8 +105,9 @@ class FaultFileEnv final : public FileEnv {
   // The node, or null with an errno.
   std::shared_ptr<Node> Find(absl::string_view path, int* error) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  enum class OldContent { kEmptied, kKept, kRefused };
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenWritable(
-      absl::string_view path, bool keep_content);
+      absl::string_view path, OldContent old);
   absl::Status Remove(absl::string_view path, bool is_directory);
   absl::Status AppendTo(Node* node, int64_t life, absl::string_view path,
                         absl::string_view bytes);

@@ -90,6 +90,11 @@ class FileEnv {
   [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<WritableFile>>
   OpenForWrite(absl::string_view path) = 0;
 
+  // A new empty file. ALREADY_EXISTS when there is something of that name: of
+  // all who try, one has it.
+  [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<WritableFile>> OpenNew(
+      absl::string_view path) = 0;
+
   // Goes on after the last byte of the file, which is made if missing.
   [[nodiscard]] virtual absl::StatusOr<std::unique_ptr<WritableFile>>
   OpenForAppend(absl::string_view path) = 0;

@@ -89,6 +89,15 @@ TEST_P(FileEnvTest, FolderIsNoFileAndFileIsNoFolder) {
   EXPECT_EQ(env_->CreateDirs(Path("file/below")).code(), code);
 }
 
+TEST_P(FileEnvTest, ANewFileIsOnlyOnesOwn) {
+  EXPECT_TRUE(env_->OpenNew(Path("f")).ok());
+  Write("f", "x");
+  EXPECT_TRUE(absl::IsAlreadyExists(env_->OpenNew(Path("f")).status()));
+  EXPECT_EQ(*ReadFile(*env_, Path("f"), 10), "x");
+  ASSERT_TRUE(env_->CreateDirs(Path("dir")).ok());
+  EXPECT_TRUE(absl::IsAlreadyExists(env_->OpenNew(Path("dir")).status()));
+}
+
 TEST_P(FileEnvTest, ReadPastTheEndIsDataLoss) {
   Write("f", "12345");
   const auto file = env_->OpenForRead(Path("f"));

@@ -266,6 +266,11 @@ absl::StatusOr<std::unique_ptr<WritableFile>> PosixFileEnv::OpenForWrite(
   return OpenWritable(path, O_TRUNC);
 }
 
+absl::StatusOr<std::unique_ptr<WritableFile>> PosixFileEnv::OpenNew(
+    absl::string_view path) {
+  return OpenWritable(path, O_EXCL);
+}
+
 absl::StatusOr<std::unique_ptr<WritableFile>> PosixFileEnv::OpenForAppend(
     absl::string_view path) {
   return OpenWritable(path, O_APPEND);

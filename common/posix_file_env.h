@@ -24,6 +24,8 @@ class PosixFileEnv final : public FileEnv {
       absl::string_view path) override;
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(
       absl::string_view path) override;
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenNew(
+      absl::string_view path) override;
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenForAppend(
       absl::string_view path) override;
   absl::Status Truncate(absl::string_view path, int64_t size) override;

@@ -79,14 +79,18 @@ class BlockReader {
 // One pass over the records of one file.
 class FilePass {
  public:
-  FilePass(const JournalFile& file, std::unique_ptr<ReadableFile> bytes)
+  // `end_sequence`: where another file goes on. What comes here behind it was
+  // written by one who had lost the journal, and told to nobody.
+  FilePass(const JournalFile& file, std::unique_ptr<ReadableFile> bytes,
+           std::optional<int64_t> end_sequence)
       : path_(file.path),
         header_(*file.header),
         bytes_(std::move(bytes)),
+        end_sequence_(end_sequence),
         sequence_(header_.first_sequence) {}
 
   absl::Status Run(std::optional<int64_t> from_sequence, TakeOp take) {
-    while (offset_ < bytes_.size()) {
+    while (offset_ < bytes_.size() && sequence_ != end_sequence_) {
       RecordLayout record;
       SELARI_ASSIGN_OR_RETURN(std::string torn, Look(&record));
       if (!torn.empty()) {
@@ -188,6 +192,7 @@ class FilePass {
   const std::string path_;
   const JournalHeader header_;
   BlockReader bytes_;
+  const std::optional<int64_t> end_sequence_;
   int64_t offset_ = kFileHeaderBytes;
   int64_t sequence_;
   std::optional<TornTail> tail_;
@@ -247,6 +252,17 @@ absl::Status CheckNext(const std::optional<TornTail>& tail, int64_t sequence,
                    sequence, ": files are missing or out of place"));
 }
 
+// First op of the next file that has any header; nothing for the last one.
+std::optional<int64_t> BeginOfNext(const std::vector<JournalFile>& files,
+                                   size_t i) {
+  for (size_t next = i + 1; next < files.size(); ++next) {
+    if (files[next].header.has_value()) {
+      return files[next].header->first_sequence;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 absl::StatusOr<JournalContents> ReadJournal(
@@ -272,7 +288,7 @@ absl::StatusOr<JournalContents> ReadJournal(
     }
     SELARI_ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> bytes,
                             env.OpenForRead(files[i].path));
-    FilePass pass(files[i], std::move(bytes));
+    FilePass pass(files[i], std::move(bytes), BeginOfNext(files, i));
     SELARI_RETURN_IF_ERROR(pass.Run(from_sequence, take));
     next = pass.next_sequence();
     contents.torn_tail = std::move(pass.torn_tail());

@@ -17,6 +17,7 @@
 #include "common/float_buffer.h"
 #include "common/incarnation.h"
 #include "common/status.h"
+#include "server/log/journal_claim.h"
 #include "server/log/journal_files.h"
 #include "server/log/journal_format.h"
 #include "server/log/journal_header.h"
@@ -86,10 +87,8 @@ absl::Status JournalWriter::CreateFile(int64_t base_version) {
   header.salt = NewIncarnation();
   const std::string bytes = EncodeJournalHeader(header);
   SELARI_ASSIGN_OR_RETURN(header, ParseJournalHeader(bytes));
-  ++file_number_;
-  SELARI_ASSIGN_OR_RETURN(
-      file_, env_->OpenForWrite(
-                 JournalPath(options_.dir, options_.id.shard, file_number_)));
+  SELARI_RETURN_IF_ERROR(CheckOwn());
+  SELARI_RETURN_IF_ERROR(OpenNextFile());
   SELARI_RETURN_IF_ERROR(file_->Append(bytes));
   // Before the first record: a file without a whole header has none.
   SELARI_RETURN_IF_ERROR(file_->Sync());
@@ -97,6 +96,30 @@ absl::Status JournalWriter::CreateFile(int64_t base_version) {
   file_checksum_ = header.checksum;
   written_bytes_ += kFileHeaderBytes;
   return absl::OkStatus();
+}
+
+// One that had the journal before may make a last file at this moment: it holds
+// nothing that anybody was told of.
+absl::Status JournalWriter::OpenNextFile() {
+  constexpr int kTries = 3;
+  absl::StatusOr<std::unique_ptr<WritableFile>> file;
+  for (int i = 0; i < kTries; ++i) {
+    ++file_number_;
+    file = env_->OpenNew(
+        JournalPath(options_.dir, options_.id.shard, file_number_));
+    if (!absl::IsAlreadyExists(file.status())) {
+      break;
+    }
+  }
+  SELARI_RETURN_IF_ERROR(file.status());
+  file_ = *std::move(file);
+  return absl::OkStatus();
+}
+
+absl::Status JournalWriter::CheckOwn() {
+  return options_.claim == 0 ? absl::OkStatus()
+                             : CheckClaim(*env_, options_.dir,
+                                          options_.id.shard, options_.claim);
 }
 
 absl::Status JournalWriter::Append(const ShardOp& op) {
@@ -127,6 +150,7 @@ absl::Status JournalWriter::Commit() {
   }
   SELARI_RETURN_IF_ERROR(Flush());
   SELARI_RETURN_IF_ERROR(Keep(file_->Sync()));
+  SELARI_RETURN_IF_ERROR(Keep(CheckOwn()));
   durable_sequence_ = next_sequence_;
   return absl::OkStatus();
 }

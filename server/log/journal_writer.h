@@ -44,6 +44,9 @@ class JournalWriter final : public ShardLog {
     // Appended bytes that wait in memory before they are written; more only
     // for a record that is larger.
     int64_t buffer_bytes = int64_t{1} << 20;
+    // As ClaimJournal gave it: Commit fails once another has claimed. 0: nobody
+    // else can.
+    uint64_t claim = 0;
   };
 
   // Makes the folder if it is missing, and what was read from older files
@@ -66,6 +69,8 @@ class JournalWriter final : public ShardLog {
   absl::Status Append(const ShardOp& op) override;
 
   // Makes all appended ops durable with one sync; none when there is nothing.
+  // ABORTED with WRONG_SHARD when another has claimed the journal by now and
+  // may not have read them.
   [[nodiscard]] absl::Status Commit() override;
 
   // Begins the next file and removes those that hold no op from `sequence` on.
@@ -83,7 +88,8 @@ class JournalWriter final : public ShardLog {
  private:
   JournalWriter(FileEnv* env, Options options, int64_t last_number);
 
-  absl::Status SyncOlderFiles();
+  absl::Status CheckOwn();
+  absl::Status OpenNextFile();
   absl::Status CreateFile(int64_t base_version);
   absl::Status Flush();
   absl::Status Keep(absl::Status status);

@@ -4,14 +4,17 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/error_reason.h"
 #include "common/fault_file_env.h"
 #include "common/file_env.h"
 #include "common/random.h"
 #include "gtest/gtest.h"
+#include "server/log/journal_claim.h"
 #include "server/log/journal_files.h"
 #include "server/log/journal_format.h"
 #include "server/log/journal_reader.h"
@@ -225,6 +228,49 @@ TEST_F(JournalWriterTest, JobIdThatDoesNotFitIsRefused) {
       JournalWriter::Open(&env_, {"j", {"", 0}}).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(
       JournalWriter::Open(&env_, {"j", {"x", -1}}).status()));
+}
+
+// A server that is cut off goes on writing while another takes its place.
+TEST_F(JournalWriterTest, WhoHasLostTheJournalIsToldSoBehindEachSync) {
+  const auto open = [this](uint64_t claim, int64_t next) {
+    JournalWriter::Options options{"a/j", log_.id(), next};
+    options.claim = claim;
+    auto writer = JournalWriter::Open(&env_, std::move(options));
+    EXPECT_TRUE(writer.ok()) << writer.status();
+    return *std::move(writer);
+  };
+  const int32_t shard = log_.id().shard;
+  const auto old = open(*ClaimJournal(env_, "a/j", shard), 0);
+  ASSERT_TRUE(old->StartFile(0).ok());
+  ASSERT_TRUE(old->Append(op(0)).ok());
+  ASSERT_TRUE(old->Commit().ok());
+  const absl::StatusOr<uint64_t> claim = ClaimJournal(env_, "a/j", shard);
+  ASSERT_TRUE(old->Append(op(1)).ok());
+  const absl::Status lost = old->Commit();
+  EXPECT_TRUE(absl::IsAborted(lost)) << lost;
+  EXPECT_EQ(ReasonOf(lost), ErrorReason::kWrongShard);
+  EXPECT_EQ(old->durable_sequence(), 1);
+  ExpectRefuses(old.get(), op(2));
+
+  // The new one read op 1 before it came, and goes on there; so what the old
+  // one wrote is of nobody's log.
+  const auto next = open(*claim, 1);
+  ASSERT_TRUE(next->StartFile(0).ok());
+  ASSERT_TRUE(next->Append(op(1)).ok());
+  ASSERT_TRUE(next->Append(op(2)).ok());
+  ASSERT_TRUE(next->Commit().ok());
+  EXPECT_EQ(ReadOps(), 3);
+}
+
+TEST_F(JournalWriterTest, AFileOfAnotherWriterIsLeftAlone) {
+  const auto first = Open();
+  const auto second = Open();
+  ASSERT_TRUE((*first)->StartFile(0).ok());
+  ASSERT_TRUE((*second)->StartFile(0).ok());
+  EXPECT_EQ(ListJournalFiles(env_, "a/j", log_.id().shard)->size(), 2u);
+  ASSERT_TRUE((*second)->Append(op(0)).ok());
+  ASSERT_TRUE((*second)->Commit().ok());
+  EXPECT_EQ(ReadOps(), 1);
 }
 
 }  // namespace

@@ -11,6 +11,23 @@
 namespace selari {
 namespace {
 
+// How soon a client may ask again for a shard that another server has by now.
+constexpr int32_t kMovedRetryMs = 200;
+
+// Why a shard takes no more. Its clients go on elsewhere when it has moved.
+Refusal LogFailed(int32_t shard, const absl::Status& why) {
+  if (ReasonOf(why) == ErrorReason::kWrongShard) {
+    return {absl::UnavailableError(why.message()), ErrorReason::kWrongShard,
+            kMovedRetryMs};
+  }
+  return {absl::Status(why.code(),
+                       absl::StrCat("shard ", shard,
+                                    " takes no more updates, as its journal "
+                                    "cannot be written: ",
+                                    why.message())),
+          ErrorReason::kShardFailed};
+}
+
 // Replies go out at least this often within a long batch, so that a client
 // does not wait for the requests of all others.
 constexpr size_t kItemsPerDelivery = 64;
@@ -158,7 +175,7 @@ void ShardRunner::RunBatch() {
   int64_t bytes = 0;
   while (position_ < batch_.size() &&
          !attention_.load(std::memory_order_relaxed)) {
-    Item item = std::move(batch_[position_++]);
+    Item& item = batch_[position_++];
     const int64_t item_bytes = GradientBytes(item.request);
     item.shard->machine()->Handle(item.session, std::move(item.request),
                                   &replies_);
@@ -210,13 +227,7 @@ void ShardRunner::CommitLogs() {
 // What it applied since the last commit may be lost: whoever would hear of it
 // is refused instead.
 void ShardRunner::CloseShard(HostedShard* shard, const absl::Status& why) {
-  const Refusal refusal{
-      absl::Status(why.code(),
-                   absl::StrCat("shard ", shard->shard(),
-                                " takes no more updates, as its journal cannot "
-                                "be written: ",
-                                why.message())),
-      ErrorReason::kShardFailed};
+  const Refusal refusal = LogFailed(shard->shard(), why);
   const ChunkLayout& layout = shard->machine()->state().job().layout;
   Shard::Replies replies;
   replies.swap(replies_);
@@ -226,8 +237,9 @@ void ShardRunner::CloseShard(HostedShard* shard, const absl::Status& why) {
       replies_.push_back(std::move(reply));
     } else if (place.expected) {
       replies_.push_back(
-          {reply.session, RequestError{place.chunk, place.step, place.sequence,
-                                       refusal.status, refusal.reason, 0}});
+          {reply.session,
+           RequestError{place.chunk, place.step, place.sequence, refusal.status,
+                        refusal.reason, refusal.retry_after_ms}});
     }
   }
   shard->machine()->Close(refusal, &replies_);

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "common/status.h"
+#include "server/log/journal_claim.h"
 #include "server/log/journal_files.h"
 #include "server/log/journal_header.h"
 #include "server/log/journal_reader.h"
@@ -56,6 +57,9 @@ absl::StatusOr<ShardSeat> MakeSeat(const std::shared_ptr<const ShardJob>& job,
   // Of the state's version the journal may have ops from here on.
   seat.version_begin = sequence;
   const JournalId id{job->resolved.job_id(), shard};
+  // Before anything is read: what comes later is not acknowledged.
+  SELARI_ASSIGN_OR_RETURN(const uint64_t claim,
+                          ClaimJournal(*place.env, place.directory, shard));
   if (place.recover) {
     const absl::StatusOr<int64_t> next =
         Replay(place, id, sequence, seat.state.get(), totals);
@@ -72,6 +76,7 @@ absl::StatusOr<ShardSeat> MakeSeat(const std::shared_ptr<const ShardJob>& job,
   options.dir = place.directory;
   options.id = id;
   options.next_sequence = sequence;
+  options.claim = claim;
   SELARI_ASSIGN_OR_RETURN(std::unique_ptr<JournalWriter> writer,
                           JournalWriter::Open(place.env, std::move(options)));
   SELARI_RETURN_IF_ERROR(writer->StartFile(seat.state->min_version()));

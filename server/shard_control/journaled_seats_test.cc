@@ -327,6 +327,45 @@ TEST_F(LedgerTest, AShardWhoseDiskFailsTakesNoMoreAndSaysWhy) {
   }
 }
 
+// It is cut off, not dead, and its clients have not heard of the change.
+TEST_F(LedgerTest, AServerThatWasReplacedAcknowledgesNothing) {
+  MakePushes(MakeRandomKey(1, RandomStream::kTest, /*a=*/3));
+  ASSERT_TRUE(Begin(/*recover=*/false).ok());
+  Connect();
+  size_t sent = Send(2);
+  answers_->WaitUntil(
+      [sent](Answers* answers) { return answers->answer_count() >= sent; });
+  NoteAcks();
+  EXPECT_EQ(acknowledged_.size(), sent);
+  std::unique_ptr<ShardHost> other = std::move(host_);
+  ASSERT_TRUE(Begin(/*recover=*/true).ok());
+  const std::vector<float> recovered = Weights();
+
+  std::swap(host_, other);
+  sent += Send(2);
+  answers_->WaitUntil(
+      [sent](Answers* answers) { return answers->answer_count() >= sent; });
+  EXPECT_EQ(answers_->acks().size(), acknowledged_.size());
+  for (const RequestError& error : answers_->errors()) {
+    EXPECT_EQ(error.reason, ErrorReason::kWrongShard);
+    EXPECT_TRUE(absl::IsUnavailable(error.status)) << error.status;
+    EXPECT_GT(error.retry_after_ms, 0) << "until its client knows the new one";
+  }
+  std::swap(host_, other);
+  EXPECT_EQ(Weights(), recovered);
+
+  // What the old one wrote in the end is not taken for the new one's.
+  Connect();
+  const size_t again = Send(1);
+  answers_->WaitUntil(
+      [again](Answers* answers) { return answers->answer_count() >= again; });
+  NoteAcks();
+  const std::vector<float> last = Weights();
+  Die(/*machine=*/true, 0);
+  ASSERT_TRUE(Begin(/*recover=*/true).ok());
+  EXPECT_EQ(Weights(), last);
+}
+
 TEST_F(LedgerTest, AMissingJournalIsDataLoss) {
   ASSERT_TRUE(Begin(/*recover=*/false).ok());
   Die(/*machine=*/false, 0);
