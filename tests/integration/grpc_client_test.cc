@@ -45,10 +45,11 @@ class GrpcClientTest : public ::testing::TestWithParam<bool> {
     options.connect_timeout_ms = connect_timeout_ms_;
     auto client = ConnectParameterClient(FakeJob(TestTensors(), 2),
                                          *std::move(transport), options);
-    if (client.ok()) {
-      client_ = *std::move(client);
+    if (!client.ok()) {
+      return client.status();
     }
-    return client.status();
+    client_ = *std::move(client);
+    return absl::OkStatus();
   }
 
   // Starts two servers, shard i on server i, and connects.

@@ -82,7 +82,7 @@ class ToyWorker {
                               client_->WaitForTensor(tensor));
       result_.insert(result_.end(), weights.begin(), weights.end());
     }
-    const absl::Status flushed = client_->Flush();
+    absl::Status flushed = client_->Flush();
     client_ = nullptr;
     return flushed;
   }

@@ -46,7 +46,7 @@ int64_t ColumnsOf(const v1::TensorSpec& tensor) {
 
 GradientCompressor::GradientCompressor(const v1::ResolvedJob& job,
                                        const ChunkLayout& layout,
-                                       BufferSource source)
+                                       const BufferSource& source)
     : job_(job), layout_(layout), sync_(IsSync(job.job())) {
   // Codecs give the same bytes at each level: the fastest will do.
   const CompressionKernels& kernels =

@@ -32,7 +32,7 @@ class GradientCompressor {
   // `source` makes the memory of what is encoded. REQUIRES: `layout` is the
   // job's, and the job passed ValidateJob.
   GradientCompressor(const v1::ResolvedJob& job, const ChunkLayout& layout,
-                     BufferSource source);
+                     const BufferSource& source);
   GradientCompressor(const GradientCompressor&) = delete;
   GradientCompressor& operator=(const GradientCompressor&) = delete;
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/printable.h"
 #include "gmock/gmock.h"
@@ -29,7 +30,8 @@ TEST(CsvTest, WhatAMessageRepeatsIsEscapedAndCut) {
   options.label_column = "y";
   const std::string wide = "a\x1b[31m," + std::string(5000, 'b');
   for (const std::string& text :
-       {wide + "\n1,2\n", wide + ",y\n1,\xff,2\n", wide + "," + wide + "\n",
+       {wide + "\n1,2\n", wide + ",y\n1,\xff,2\n",
+        absl::StrCat(wide, ",", wide, "\n"),
         "y,x\n1," + std::string(5000, '\xff') + "\n"}) {
     const std::string message = Message(text, options);
     EXPECT_NE(message, "");

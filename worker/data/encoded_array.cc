@@ -79,6 +79,8 @@ absl::Status FillLabels(const EncodedArray& array,
           array.source, ": label of row ", i, " is ", +value,
           "; a class number must be an integer in [0, ", kLabelMax, "]"));
     }
+    // Not negative: it was checked above.
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse)
     (*labels)[i] = static_cast<int32_t>(value);
   }
   return absl::OkStatus();
