@@ -51,6 +51,8 @@ struct ChunkPull {
   // Where the asker will put the weights (chunk's count), or empty. Whoever
   // answers may write them there: the asker leaves it alone until then.
   absl::Span<float> into = {};
+  // SYNC only: no newer version will do.
+  bool exact = false;
 };
 
 // The totals of a round of sums over all shards, for one shard.

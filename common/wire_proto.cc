@@ -110,6 +110,7 @@ absl::StatusOr<ChunkPull> FromProto(const v1::ChunkPull& message) {
   pull.chunk = message.chunk();
   pull.min_version = message.min_version();
   pull.clock = message.clock();
+  pull.exact = message.exact();
   return pull;
 }
 
@@ -199,6 +200,7 @@ v1::ChunkPull ToProto(const ChunkPull& pull) {
   message.set_chunk(pull.chunk);
   message.set_min_version(pull.min_version);
   message.set_clock(pull.clock);
+  message.set_exact(pull.exact);
   return message;
 }
 

@@ -76,8 +76,7 @@ class WorkerRun {
   MapRefresher::Options RefresherOptions(int64_t shard_map_version,
                                          TransportSwitch* transport) const;
   absl::Status RunSteps(const v1::GetShardMapResponse& map,
-                        const StepLoopOptions& steps,
-                        ProgressReporter* reporter);
+                        StepLoopOptions steps, ProgressReporter* reporter);
   absl::StatusOr<WorkerResult> End(absl::Status status,
                                    ProgressReporter* reporter);
   // As WorkerOptions.log_life.
@@ -92,6 +91,7 @@ class WorkerRun {
   const SystemClock clock_;
   WorkerIdentity identity_;
   int32_t lease_ms_ = 0;
+  bool finds_step_ = false;  // others train, at a step of their own
   Work work_;
   TransportSwitch off_;  // for good
   // Of the tries that the job went back from.
@@ -134,6 +134,7 @@ absl::Status WorkerRun::Register() {
       }));
   identity_.worker_id = response.worker_id();
   lease_ms_ = response.lease_ms();
+  finds_step_ = response.find_step();
   LogJoined();
   return absl::OkStatus();
 }
@@ -301,7 +302,7 @@ MapRefresher::Options WorkerRun::RefresherOptions(
 }
 
 absl::Status WorkerRun::RunSteps(const v1::GetShardMapResponse& map,
-                                 const StepLoopOptions& steps,
+                                 StepLoopOptions steps,
                                  ProgressReporter* reporter) {
   const v1::Job& job = work_.job.job();
   // To the shards each try is a life of its own: its pushes count from 1.
@@ -347,6 +348,10 @@ absl::Status WorkerRun::RunSteps(const v1::GetShardMapResponse& map,
   parts.sampler = &sampler;
   parts.held_out = work_.data.test.has_value() ? &*work_.data.test : nullptr;
   parts.observer = reporter;
+  if (finds_step_) {
+    SELARI_ASSIGN_OR_RETURN(steps.first_step, client->FindStep());
+    LogLife(absl::StrCat("goes on with step ", steps.first_step));
+  }
   reporter->set_parameter_client(client.get());
   StepLoop loop(parts, steps);
   absl::Status status = loop.Run();

@@ -248,6 +248,9 @@ absl::StatusOr<v1::RegisterWorkerResponse> Coordinator::RegisterWorker(
   }
   v1::RegisterWorkerResponse response;
   response.set_worker_id(*id);
+  response.set_find_step(
+      WorkersFindTheStep() &&
+      membership_.members(v1::MEMBER_KIND_WORKER)[*id].lives > 1);
   *response.mutable_job() = options_.job;
   response.set_lease_ms(cluster_.lease_ms());
   return response;

@@ -177,11 +177,15 @@ class Coordinator {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void LoseServer(int32_t id, absl::string_view how)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // What a lost worker had begun, its next life can go on with.
+  bool WorkersFindTheStep() const;
   void LoseWorker(int32_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void GoBack(const std::string& what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Recover(const std::string& what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // False when the job fails for it.
   bool CountLoss(const std::string& what) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool CountLossOnTheWay(const std::string& what)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnLeaseEnded(const Member& member) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // STOPPING in SYNC: a worker that was lost in the middle of a step, so that
   // the last cut may never be reached; null when there is none.

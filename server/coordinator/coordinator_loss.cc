@@ -52,15 +52,42 @@ void Coordinator::LoseServer(int32_t id, absl::string_view how) {
   }
 }
 
+// What a former life had pushed of a step, its next one pushes again: the same
+// bits, unless they come from weights of two versions or from what only that
+// life knew.
+bool Coordinator::WorkersFindTheStep() const {
+  const v1::Job& job = options_.job.job();
+  return IsSync(job) && !job.has_compression() && !job.model().has_custom();
+}
+
 void Coordinator::LoseWorker(int32_t id) {
-  // In STOPPING too: the last checkpoint must not have its mixed gradient.
-  if (IsSync(options_.job.job()) &&
-      (state_ == v1::JOB_STATE_RUNNING || state_ == v1::JOB_STATE_FINISHING ||
-       state_ == v1::JOB_STATE_STOPPING || recovering_)) {
-    GoBack(
-        absl::StrCat(MemberName(v1::MEMBER_KIND_WORKER, id), " begins anew"));
-    MaybeInitialize();
+  const bool trained = state_ == v1::JOB_STATE_RUNNING ||
+                       state_ == v1::JOB_STATE_FINISHING ||
+                       state_ == v1::JOB_STATE_STOPPING || recovering_;
+  if (!trained || !IsSync(options_.job.job())) {
+    return;
   }
+  const std::string what =
+      absl::StrCat(MemberName(v1::MEMBER_KIND_WORKER, id), " begins anew");
+  if (WorkersFindTheStep()) {
+    if (CountLossOnTheWay(what)) {
+      Log(absl::StrCat(what, ", at the step that the others are at"));
+    }
+    return;
+  }
+  // In STOPPING too: the last checkpoint must not have its mixed gradient.
+  GoBack(what);
+  MaybeInitialize();
+}
+
+// As CountLoss, of a loss that takes nothing back: only without any progress
+// between them do such losses add up.
+bool Coordinator::CountLossOnTheWay(const std::string& what) {
+  if (progress_.step() > loss_step_) {
+    losses_ = 0;
+  }
+  loss_step_ = progress_.step();
+  return CountLoss(what);
 }
 
 bool Coordinator::CountLoss(const std::string& what) {
@@ -100,11 +127,7 @@ void Coordinator::GoBack(const std::string& what) {
 // The server comes back with all that was acknowledged. The job stands still
 // until then, and nothing else happens to it.
 void Coordinator::Recover(const std::string& what) {
-  if (progress_.step() > loss_step_) {
-    losses_ = 0;
-  }
-  loss_step_ = progress_.step();
-  if (!CountLoss(what)) {
+  if (!CountLossOnTheWay(what)) {
     return;
   }
   Log(absl::StrCat(what, "; its journals have what it acknowledged"));

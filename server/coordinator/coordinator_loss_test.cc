@@ -30,6 +30,13 @@ class CoordinatorLossTest : public CoordinatorFixture {
     EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_JOINING);
     ASSERT_TRUE(JoinServer(1, incarnation).ok());
   }
+  absl::StatusOr<v1::RegisterWorkerResponse> ReplaceWorker(
+      uint64_t incarnation) {
+    coordinator_->NoteDeath(v1::MEMBER_KIND_WORKER, 1, "was ended by signal 9");
+    v1::RegisterWorkerRequest request = WorkerRequest(1);
+    request.set_incarnation(incarnation);
+    return coordinator_->RegisterWorker(request);
+  }
   int LinesWith(absl::string_view part) const {
     return static_cast<int>(
         std::count_if(log_.begin(), log_.end(), [&](const std::string& line) {
@@ -114,19 +121,69 @@ TEST_F(CoordinatorLossTest, WorkOfBeforeDoesNotCount) {
   EXPECT_EQ(coordinator_->GetJobStatus().members(2).step(), 3);
 }
 
-TEST_F(CoordinatorLossTest, AnotherLifeOfAWorkerTakesTheJobBack) {
+TEST_F(CoordinatorLossTest, AnotherLifeOfAWorkerFindsTheStepOfTheOthers) {
   StartRunning();
+  EXPECT_FALSE(coordinator_->RegisterWorker(WorkerRequest(1))->find_step());
   ReportSteps(0, 60, 1);
-  coordinator_->NoteDeath(v1::MEMBER_KIND_WORKER, 1, "was ended by signal 9");
-  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_RUNNING) << "others wait";
-  v1::RegisterWorkerRequest request = WorkerRequest(1);
-  request.set_incarnation(555);
-  ASSERT_TRUE(coordinator_->RegisterWorker(request).ok());
+  const auto next = ReplaceWorker(555);
+  EXPECT_TRUE(next->find_step());
   Run();
-  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_INITIALIZING);
-  AnswerAssigns();
-  EXPECT_EQ(coordinator_->GetShardMap()->start_step(), 0);
-  EXPECT_EQ(coordinator_->GetShardMap()->shard_map().version(), 2);
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(coordinator_->GetShardMap()->shard_map().version(), 1);
+  EXPECT_EQ(coordinator_->GetJobStatus().members(2).step(), 60);
+  EXPECT_THAT(log_, Contains(HasSubstr("worker 1 begins anew, at the step that "
+                                       "the others are at")));
+  // An answer that was lost is asked for again.
+  v1::RegisterWorkerRequest again = WorkerRequest(1);
+  again.set_incarnation(555);
+  EXPECT_TRUE(coordinator_->RegisterWorker(again)->find_step());
+  Run();
+  EXPECT_EQ(LinesWith("begins anew"), 1);
+}
+
+// What it held back of compressed gradients is gone with it, and a user's own
+// worker begins where the map says.
+TEST_F(CoordinatorLossTest, AWorkerThatCannotFindTheStepTakesTheJobBack) {
+  const v1::ResolvedJob plain = options_.job;
+  for (const bool custom : {false, true}) {
+    SCOPED_TRACE(custom);
+    options_.job = plain;
+    if (custom) {
+      options_.job.mutable_job()->mutable_model()->mutable_custom();
+    } else {
+      options_.job.mutable_job()->mutable_compression();
+    }
+    StartRunning();
+    ReportSteps(0, 60, 1);
+    const auto next = ReplaceWorker(555);
+    EXPECT_FALSE(next->find_step());
+    Run();
+    EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_INITIALIZING);
+    AnswerAssigns();
+    EXPECT_EQ(coordinator_->GetShardMap()->start_step(), 0);
+    EXPECT_EQ(coordinator_->GetShardMap()->shard_map().version(), 2);
+  }
+}
+
+TEST_F(CoordinatorLossTest, AWorkerThatDiesWithoutAnyProgressEndsTheJob) {
+  StartRunning();
+  uint64_t incarnation = 500;
+  for (int64_t step = 1; step <= 20; ++step) {
+    ReportSteps(0, step, 1);
+    ASSERT_TRUE(ReplaceWorker(++incarnation).ok());
+    v1::ReportProgressRequest report = Report(1);
+    report.set_incarnation(incarnation);
+    report.set_step(step);
+    report.set_shard_map_version(1);
+    ASSERT_TRUE(coordinator_->ReportProgress(report).ok());
+  }
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_RUNNING);
+  for (int i = 0; i < 11; ++i) {
+    EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_RUNNING) << i;
+    ReplaceWorker(++incarnation).IgnoreError();
+  }
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_FAILED);
+  EXPECT_THAT(Message(), HasSubstr("worker 1 begins anew"));
 }
 
 TEST_F(CoordinatorLossTest, WhatAWorkersLivesDidIsAddedUp) {
@@ -134,14 +191,8 @@ TEST_F(CoordinatorLossTest, WhatAWorkersLivesDidIsAddedUp) {
   v1::ReportProgressRequest report = Report(1);
   report.mutable_totals()->set_samples(60);
   ASSERT_TRUE(coordinator_->ReportProgress(report).ok());
-  coordinator_->NoteDeath(v1::MEMBER_KIND_WORKER, 1, "was ended by signal 9");
-  v1::RegisterWorkerRequest request = WorkerRequest(1);
-  request.set_incarnation(555);
-  ASSERT_TRUE(coordinator_->RegisterWorker(request).ok());
-  Run();
-  AnswerAssigns();
+  ASSERT_TRUE(ReplaceWorker(555).ok());
   report.set_incarnation(555);
-  report.set_shard_map_version(2);
   report.mutable_totals()->set_samples(7);
   ASSERT_TRUE(coordinator_->ReportProgress(report).ok());
   EXPECT_EQ(coordinator_->GetJobStatus().members(3).totals().samples(), 67);
@@ -162,10 +213,7 @@ TEST_F(CoordinatorLossTest, WithoutOrderAWorkerIsReplacedAtOnce) {
   options_.job.mutable_job()->mutable_consistency()->set_mode(
       v1::CONSISTENCY_ASYNC);
   StartRunning();
-  coordinator_->NoteDeath(v1::MEMBER_KIND_WORKER, 1, "was ended by signal 9");
-  v1::RegisterWorkerRequest request = WorkerRequest(1);
-  request.set_incarnation(555);
-  ASSERT_TRUE(coordinator_->RegisterWorker(request).ok());
+  EXPECT_FALSE(ReplaceWorker(555)->find_step());
   EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_RUNNING);
 }
 
@@ -224,13 +272,18 @@ TEST_F(CoordinatorLossTest, AStopWhileAServerIsAwaitedSaysThatNothingIsSaved) {
   EXPECT_THAT(Message(), HasSubstr("nothing was saved before"));
 }
 
-TEST_F(CoordinatorLossTest, AWorkerThatDiesWhileTheJobStopsSpoilsNoCheckpoint) {
+TEST_F(CoordinatorLossTest, AWorkerThatDiesWhileTheJobStopsMayComeAgain) {
   StartRunning();
   coordinator_->StopJob([](const auto&) {});
-  v1::RegisterWorkerRequest request = WorkerRequest(1);
-  coordinator_->NoteDeath(v1::MEMBER_KIND_WORKER, 1, "was ended by signal 9");
-  request.set_incarnation(555);
-  ASSERT_TRUE(coordinator_->RegisterWorker(request).ok());
+  EXPECT_TRUE(ReplaceWorker(555)->find_step());
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_STOPPING);
+}
+
+TEST_F(CoordinatorLossTest, AWorkerThatDiesWhileTheJobStopsSpoilsNoCheckpoint) {
+  options_.job.mutable_job()->mutable_compression();
+  StartRunning();
+  coordinator_->StopJob([](const auto&) {});
+  ASSERT_TRUE(ReplaceWorker(555).ok());
   EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_FAILED);
   EXPECT_THAT(Message(), HasSubstr("worker 1 begins anew"));
 }

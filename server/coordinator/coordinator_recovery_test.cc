@@ -154,7 +154,8 @@ TEST_F(CoordinatorRecoveryTest, AServerLostDuringARecoveryIsRecoveredToo) {
   EXPECT_EQ(BaseMapVersion(), 1);
 }
 
-TEST_F(CoordinatorRecoveryTest, AnotherLifeOfAWorkerStillTakesTheJobBack) {
+TEST_F(CoordinatorRecoveryTest, AWorkerThatCannotGoOnTakesTheJobBack) {
+  options_.job.mutable_job()->mutable_compression();
   StartRunning();
   ReportSteps(57, 1);
   coordinator_->NoteDeath(v1::MEMBER_KIND_WORKER, 1, "was ended by signal 9");
@@ -171,8 +172,25 @@ TEST_F(CoordinatorRecoveryTest, AnotherLifeOfAWorkerStillTakesTheJobBack) {
   EXPECT_EQ(coordinator_->GetJobStatus().step(), 40);
 }
 
+TEST_F(CoordinatorRecoveryTest, AWorkerReplacedDuringARecoveryGoesOnAfterIt) {
+  StartRunning();
+  LoseServer();
+  coordinator_->NoteDeath(v1::MEMBER_KIND_WORKER, 1, "was ended by signal 9");
+  v1::RegisterWorkerRequest again = WorkerRequest(1);
+  again.set_incarnation(999);
+  EXPECT_TRUE(coordinator_->RegisterWorker(again)->find_step());
+  ASSERT_TRUE(JoinServer(1, 777).ok());
+  for (const FakeServer& server : servers_) {
+    EXPECT_TRUE(server.assigns.request(0).recover());
+  }
+  AnswerAssigns(50);
+  EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_RUNNING);
+  EXPECT_EQ(BaseMapVersion(), 1);
+}
+
 // Then the recovery is of no use: the job goes back after all.
-TEST_F(CoordinatorRecoveryTest, AWorkerReplacedDuringARecoveryTakesTheJobBack) {
+TEST_F(CoordinatorRecoveryTest, ALossThatARecoveryCannotMendTakesTheJobBack) {
+  options_.job.mutable_job()->mutable_compression();
   StartRunning();
   LoseServer();
   coordinator_->NoteDeath(v1::MEMBER_KIND_WORKER, 1, "was ended by signal 9");

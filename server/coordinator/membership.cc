@@ -47,6 +47,7 @@ absl::StatusOr<int32_t> Membership::Join(v1::MemberKind kind,
     return absl::InvalidArgumentError("a server must give its host:port");
   }
   SELARI_ASSIGN_OR_RETURN(Member * member, FindPlace(kind, candidate, now_ms));
+  member->lives += member->incarnation != candidate.incarnation ? 1 : 0;
   member->incarnation = candidate.incarnation;
   member->address = candidate.address;
   member->last_heard_ms = now_ms;

@@ -23,6 +23,8 @@ struct Member {
   int32_t id = 0;
   // Of the life that joined last; 0 before the first one.
   uint64_t incarnation = 0;
+  // That joined so far, each with an incarnation of its own.
+  int32_t lives = 0;
   // host:port; servers only.
   std::string address;
   int64_t last_heard_ms = 0;

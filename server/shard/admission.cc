@@ -131,6 +131,28 @@ std::optional<Refusal> CheckPull(const ShardJob& job, const ChunkPull& pull) {
                     total_steps);
 }
 
+std::optional<Refusal> CheckExactPull(const ShardJob& job,
+                                      const ChunkPull& pull, int64_t version,
+                                      bool kept) {
+  const std::string name = absl::StrCat("pull of chunk ", pull.chunk,
+                                        ": exactly version ", pull.min_version);
+  if (!job.sync()) {
+    return Refusal{absl::InvalidArgumentError(absl::StrCat(
+                       name,
+                       " is for CONSISTENCY_SYNC, where workers are in "
+                       "step")),
+                   ErrorReason::kUnspecified};
+  }
+  if (version <= pull.min_version ||
+      (kept && version == pull.min_version + 1)) {
+    return std::nullopt;
+  }
+  return Refusal{absl::FailedPreconditionError(absl::StrCat(
+                     name, " is gone, the chunk is at version ", version,
+                     kept ? " and has the one before" : "")),
+                 ErrorReason::kStepTooFar};
+}
+
 std::optional<Refusal> CheckSequence(const ChunkPush& push,
                                      int64_t next_sequence) {
   if (push.sequence == next_sequence) {

@@ -51,6 +51,13 @@ std::optional<Refusal> CheckSyncStep(const ShardJob& job, const ChunkPush& push,
 // asked for, so that the pull would wait for ever.
 std::optional<Refusal> CheckPull(const ShardJob& job, const ChunkPull& pull);
 
+// FAILED_PRECONDITION kStepTooFar unless the chunk, which is at `version`, has
+// the exact version that is asked for, or will have; INVALID_ARGUMENT outside
+// SYNC. `kept`: it has the version before, too.
+std::optional<Refusal> CheckExactPull(const ShardJob& job,
+                                      const ChunkPull& pull, int64_t version,
+                                      bool kept);
+
 // BOUNDED, ASYNC: ABORTED kSequenceGap unless the push is the next one.
 // REQUIRES: push.sequence >= next_sequence.
 std::optional<Refusal> CheckSequence(const ChunkPush& push,

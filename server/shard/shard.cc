@@ -220,6 +220,10 @@ void Shard::HandlePull(SessionId session, const ChunkPull& pull,
   ++counters_.pulls;
   const size_t index = state_->IndexOf(pull.chunk);
   std::optional<Refusal> refusal = CheckPull(state_->job(), pull);
+  if (!refusal.has_value() && pull.exact) {
+    refusal = CheckExactPull(state_->job(), pull, state_->version(index),
+                             state_->previous_weights(index).size() > 0);
+  }
   if (refusal.has_value()) {
     Refuse(session, RefusePull(pull, *std::move(refusal)), replies);
   } else if (Ready(index, pull)) {
@@ -339,6 +343,10 @@ void Shard::AnswerPull(SessionId session, const ChunkPull& pull,
   const size_t index = state_->IndexOf(pull.chunk);
   ChunkValue value{pull.chunk, state_->version(index), state_->weights(index),
                    pull.into};
+  if (pull.exact && value.version > pull.min_version) {
+    --value.version;
+    value.weights = state_->previous_weights(index);
+  }
   counters_.pull_bytes += value.weights.size_bytes();
   replies->push_back({session, std::move(value)});
 }

@@ -25,9 +25,9 @@ namespace selari {
 struct ShardJob {
   // INVALID_ARGUMENT names the field of the job that is impossible;
   // FAILED_PRECONDITION when the processor lacks the job's instruction set.
-  // REQUIRES: job.job() passed ValidateJob (common/job_config.h).
+  // REQUIRES: resolved.job() passed ValidateJob (common/job_config.h).
   static absl::StatusOr<std::shared_ptr<const ShardJob>> Create(
-      const v1::ResolvedJob& job);
+      const v1::ResolvedJob& resolved);
 
   const v1::TensorSpec& tensor(const ChunkSpec& chunk) const {
     return resolved.tensors(chunk.tensor);

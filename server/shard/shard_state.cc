@@ -82,6 +82,8 @@ ShardState::ShardState(std::shared_ptr<const ShardJob> job, int32_t shard,
                        std::vector<int64_t> versions)
     : job_(std::move(job)),
       shard_(shard),
+      keeps_previous_(job_->sync() &&
+                      job_->resolved.job().cluster().servers() > 0),
       cells_(versions.size()),
       versions_(std::move(versions)),
       workers_(cells_.size()) {
@@ -216,6 +218,8 @@ void ShardState::Update(size_t index, const ReducedGradient& gradient,
     cell.slots = std::move(copy);
     cell.slots_shared = false;
   }
+  // Nobody can need it now, and its memory is what Take gives.
+  cell.previous.reset();
   std::shared_ptr<FloatBuffer> next = cell.weight_pool->Take();
   const ApplyContext context = ContextOf(index, step);
   float* const scratch = Scratch(gradient.scratch_blocks());
@@ -231,6 +235,9 @@ void ShardState::Update(size_t index, const ReducedGradient& gradient,
     arrays.next_weights = next->data() + offset;
     job_->optimizer->Apply(context, arrays);
     offset += part.size;
+  }
+  if (keeps_previous_) {
+    cell.previous = std::move(cell.weights);
   }
   cell.weights = std::move(next);
   versions_.RaiseTo(index, version(index) + 1);
@@ -306,6 +313,13 @@ UpdateArrays ShardState::ArraysOf(size_t index) const {
 FloatSlice ShardState::weights(size_t index) const {
   const std::shared_ptr<const FloatBuffer>& weights = cells_[index].weights;
   return {weights->data(), weights->size(), weights};
+}
+
+FloatSlice ShardState::previous_weights(size_t index) const {
+  const std::shared_ptr<const FloatBuffer>& weights = cells_[index].previous;
+  return weights == nullptr
+             ? FloatSlice()
+             : FloatSlice{weights->data(), weights->size(), weights};
 }
 
 std::vector<ReductionPartials> ShardState::RecentPartials() const {

@@ -72,6 +72,10 @@ class ShardState {
   // By position. The version counts updates.
   int64_t version(size_t index) const { return versions_.value(index); }
   FloatSlice weights(size_t index) const;
+  // Those of the version before, which a worker that comes anew may need: with
+  // workers in step no version of any shard is further apart. Empty when there
+  // is none: before the first update, and in a job that could not use it.
+  FloatSlice previous_weights(size_t index) const;
   // True between the chunk's ReducedOp and its update.
   bool reduced(size_t index) const { return cells_[index].reduced.has_value(); }
 
@@ -99,9 +103,10 @@ class ShardState {
 
  private:
   struct Cell {
-    std::shared_ptr<const FloatBuffer> weights;  // published
-    std::shared_ptr<FloatBuffer> slots;          // null without slots
-    bool slots_shared = false;                   // a snapshot may hold `slots`
+    std::shared_ptr<const FloatBuffer> weights;   // published
+    std::shared_ptr<const FloatBuffer> previous;  // null if there is none
+    std::shared_ptr<FloatBuffer> slots;           // null without slots
+    bool slots_shared = false;                    // a snapshot may hold `slots`
     BufferPool* weight_pool = nullptr;
     BufferPool* slot_pool = nullptr;
     std::optional<ReducedGradient> reduced;
@@ -127,6 +132,7 @@ class ShardState {
   // Constant after construction.
   const std::shared_ptr<const ShardJob> job_;
   const int32_t shard_;
+  const bool keeps_previous_;
   int64_t state_bytes_ = 0;
 
   // Before cells_, whose buffers come from them. One for each size.

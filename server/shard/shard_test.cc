@@ -140,6 +140,39 @@ TEST_F(ShardTest, KeepsTheNextStepAside) {
   EXPECT_EQ(error.status.code(), absl::StatusCode::kFailedPrecondition);
 }
 
+TEST_F(ShardTest, KeepsTheVersionBeforeForWhoComesAnew) {
+  Start(TwoChunkJob());
+  const std::vector<float> first = Weights();
+  Handle(1, Push(0, kRoot, 1, 2));
+  const std::vector<float> second = Weights();
+  const auto exactly = [](int64_t version) {
+    return ChunkPull{0, version, 0, {}, /*exact=*/true};
+  };
+  for (const int64_t version : {0, 1}) {
+    const auto values = RepliesTo<ChunkValue>(2, Handle(2, exactly(version)));
+    ASSERT_EQ(values.size(), 1u);
+    EXPECT_EQ(values[0].version, version);
+    EXPECT_EQ(Values(values[0].weights), version == 0 ? first : second);
+  }
+  EXPECT_TRUE(Handle(2, exactly(2)).empty()) << "waits";
+  const auto third = RepliesTo<ChunkValue>(2, Handle(1, Push(1, kRoot, 2, 3)));
+  ASSERT_EQ(third.size(), 1u);
+  EXPECT_EQ(third[0].version, 2);
+  const RequestError gone = Refusal(Handle(2, exactly(0)));
+  EXPECT_EQ(gone.reason, ErrorReason::kStepTooFar);
+  EXPECT_EQ(gone.status.message(),
+            "pull of chunk 0: exactly version 0 is gone, the chunk is at "
+            "version 2 and has the one before");
+}
+
+TEST_F(ShardTest, ExactVersionsAreForWorkersInStep) {
+  v1::ResolvedJob job = TwoChunkJob();
+  job.mutable_job()->mutable_consistency()->set_mode(v1::CONSISTENCY_ASYNC);
+  Start(job);
+  EXPECT_EQ(Refusal(Handle(1, ChunkPull{0, 0, 0, {}, true})).status.code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 // Another's client would train on, or wait, past the end of the job.
 TEST_F(ShardTest, RefusesWhatLiesPastTheEnd) {
   v1::ResolvedJob job = TwoChunkJob();

@@ -1,5 +1,7 @@
 #include "server/shard/sync_simulation.h"
 
+#include <algorithm>
+
 #include "common/check.h"
 #include "common/job_reduction.h"
 #include "common/reduction_round.h"
@@ -79,8 +81,29 @@ void SyncSimulation::Connect(size_t index) {
     Send(index, push);
   }
   for (const int32_t chunk : worker.pulls) {
-    Send(index, ChunkPull{chunk, worker.step, 0});
+    Send(index, PullOf(worker, chunk));
   }
+}
+
+ChunkPull SyncSimulation::PullOf(const Worker& worker, int32_t chunk) const {
+  ChunkPull pull{chunk, worker.finds_step ? 0 : worker.step, 0};
+  pull.exact = !options_.overlapping && !worker.finds_step;
+  return pull;
+}
+
+// All that it knew is gone; what it sent may still arrive.
+void SyncSimulation::Die(size_t index) {
+  ++deaths_;
+  Worker next;
+  next.identity = {static_cast<int32_t>(index),
+                   workers_[index].identity.incarnation + 1000};
+  // The old session stays open, as what is on the way in it may still come.
+  next.finds_step = true;
+  workers_[index] = std::move(next);
+  for (const ChunkSpec& spec : job_->layout.chunks()) {
+    workers_[index].pulls.insert(spec.chunk);
+  }
+  Connect(index);
 }
 
 void SyncSimulation::Send(size_t worker, ShardRequest request) {
@@ -117,6 +140,9 @@ void SyncSimulation::DeliverOne() {
       }
     }
   }
+  if (Random(1000) < options_.death_permille) {
+    Die(Random(static_cast<uint32_t>(workers_.size())));
+  }
 }
 
 void SyncSimulation::Take(size_t index, const ShardReply& reply) {
@@ -125,8 +151,25 @@ void SyncSimulation::Take(size_t index, const ShardReply& reply) {
     SELARI_CHECK(ack->version > ack->step);
     worker.pushes.erase({ack->chunk, ack->sequence});
   } else if (const auto* value = std::get_if<ChunkValue>(&reply)) {
-    if (value->version < worker.step || worker.pulls.count(value->chunk) == 0) {
+    if ((value->version < worker.step && !worker.finds_step) ||
+        worker.pulls.count(value->chunk) == 0) {
       return;  // of a pull that came twice
+    }
+    if (worker.finds_step) {
+      worker.pulls.erase(value->chunk);
+      worker.step = worker.pulled.empty()
+                        ? value->version
+                        : std::min(worker.step, value->version);
+      worker.pulled[value->chunk] = {};
+      if (worker.pulls.empty()) {
+        worker.finds_step = false;
+        worker.pulled.clear();
+        RequestPulls(index);
+      }
+      return;
+    }
+    if (value->version > worker.step && !options_.overlapping) {
+      return;  // of the search for the step, come twice
     }
     if (value->version > worker.step) {
       // The others did this worker's leaves of the step, too: it goes on with
@@ -232,7 +275,7 @@ void SyncSimulation::RequestPulls(size_t index) {
   Worker& worker = workers_[index];
   for (const ChunkSpec& spec : job_->layout.chunks()) {
     worker.pulls.insert(spec.chunk);
-    Send(index, ChunkPull{spec.chunk, worker.step, 0});
+    Send(index, PullOf(worker, spec.chunk));
   }
 }
 

@@ -32,6 +32,9 @@ class SyncSimulation {
     uint32_t repeated_percent = 10;
     // True: workers also push leaves of others, in random covers.
     bool overlapping = true;
+    // Of 1000 requests that arrive, behind how many a worker dies and another
+    // life of it begins. Not with `overlapping`, by which workers run ahead.
+    uint32_t death_permille = 0;
     // Step to start from when `snapshots` are given, one for each shard.
     std::vector<ShardSnapshot> snapshots;
     int64_t first_step = 0;
@@ -47,6 +50,7 @@ class SyncSimulation {
   // What was captured; empty while it is under way. By shard.
   const std::vector<ShardSnapshot>& captured() const { return captured_; }
 
+  int64_t deaths() const { return deaths_; }
   const Shard& shard(int32_t shard) const { return *shards_[shard]; }
   // All ops of a shard so far, in order.
   const std::vector<ShardOp>& ops(int32_t shard) const { return ops_[shard]; }
@@ -56,6 +60,8 @@ class SyncSimulation {
     WorkerIdentity identity;
     SessionId session = 0;
     int64_t step = 0;  // that it waits for or computes
+    // It does not know the step yet: it asks for what there is.
+    bool finds_step = false;
     // Weights of `step`, by chunk, as they come.
     std::map<int32_t, std::vector<float>> pulled;
     // Requests without an answer: what a reconnect sends again.
@@ -75,6 +81,8 @@ class SyncSimulation {
 
   uint32_t Random(uint32_t bound);
   void Connect(size_t index);
+  void Die(size_t index);
+  ChunkPull PullOf(const Worker& worker, int32_t chunk) const;
   void Send(size_t worker, ShardRequest request);
   void DeliverOne();
   void Take(size_t index, const ShardReply& reply);
@@ -90,6 +98,7 @@ class SyncSimulation {
   uint64_t random_count_ = 0;
   int64_t last_step_ = 0;
   SessionId last_session_ = 0;
+  int64_t deaths_ = 0;
   std::vector<std::unique_ptr<Shard>> shards_;
   std::vector<std::vector<ShardOp>> ops_;
   std::vector<Worker> workers_;

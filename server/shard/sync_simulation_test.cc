@@ -82,6 +82,30 @@ TEST_P(SyncSimulationTest, AnyScheduleGivesTheBitsOfTheReference) {
   }
 }
 
+// A life that knows nothing finds the step that the shards are at, wherever the
+// one before it died, and the others never go back.
+TEST_P(SyncSimulationTest, WorkersThatBeginAnewGiveTheSameBits) {
+  const std::shared_ptr<const ShardJob> job = Job(8);
+  SyncReference reference(job);
+  while (reference.step() < kSteps) {
+    reference.Step();
+  }
+  int64_t deaths = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SyncSimulation::Options options;
+    options.workers = 1 + static_cast<int32_t>(seed % 4);
+    options.seed = seed;
+    options.overlapping = false;
+    options.death_permille = 30;
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    SyncSimulation simulation(job, options);
+    simulation.RunTo(kSteps);
+    ExpectReference(*job, reference, simulation);
+    deaths += simulation.deaths();
+  }
+  EXPECT_GE(deaths, 50);
+}
+
 TEST_P(SyncSimulationTest, TheOpsAloneGiveTheSameState) {
   const std::shared_ptr<const ShardJob> job = Job(8);
   SyncSimulation simulation(job, {});

@@ -22,6 +22,7 @@ inline v1::ResolvedJob MakeTestJob(
   resolved.set_total_steps(100);
   v1::Job& job = *resolved.mutable_job();
   job.set_seed(7);
+  job.mutable_cluster()->set_servers(1);
   job.mutable_cluster()->set_workers(4);
   job.mutable_cluster()->set_shard_count(2);
   job.mutable_training()->set_leaf_count(8);

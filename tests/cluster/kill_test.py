@@ -39,21 +39,24 @@ class KillTest(unittest.TestCase):
         harness.train(job, self.folder / "central", "--centralised")
         return harness.digest(self.folder / "central")
 
-    def train_under_fire(self, job, seed, *shape):
-        """Kills a member after each checkpoint; the result and the names."""
+    def train_under_fire(self, job, seed, *shape, kinds=("server", "worker")):
+        """Kills a member after each checkpoint; their names. What the job
+        said is in self.notes."""
         chance = random.Random(seed)
         process = harness.start("train", job, "--output",
                                 self.folder / "out", "--json", *shape)
         killed = []
-        notes = ""
+        self.notes = ""
         for line in process.stdout:
             if '"event":"note"' in line:
-                notes += line
+                self.notes += line
             if '"event":"checkpoint"' in line and len(killed) < 8:
                 time.sleep(chance.random() * 0.1)
                 try:
                     victim = chance.choice(harness.children_of(process.pid))
                     name = member_of(victim)
+                    if name[0] not in kinds:
+                        continue
                     os.kill(victim, signal.SIGKILL)
                     killed.append(name)
                 except (OSError, ValueError, IndexError):
@@ -64,8 +67,8 @@ class KillTest(unittest.TestCase):
         self.assertEqual(result.code, 0, f"{killed}: {result}")
         self.assertGreater(len(killed), 2, summary)
         # One may have ended by itself just before it was killed.
-        self.assertGreaterEqual(notes.count("was ended by signal 9"),
-                                len(killed) - 1, notes)
+        self.assertGreaterEqual(self.notes.count("was ended by signal 9"),
+                                len(killed) - 1, self.notes)
         return killed
 
     def check_same_bits(self, model, optimizer, seed, *more):
@@ -74,6 +77,22 @@ class KillTest(unittest.TestCase):
         killed = self.train_under_fire(job, seed, "--servers", 3, "--workers",
                                        3)
         self.assertEqual(harness.digest(self.folder / "out"), expected, killed)
+
+    def test_nothing_goes_back_for_workers(self):
+        for servers, workers, optimizer in [(2, 3, harness.ADAM),
+                                            (1, 1, harness.SGD)]:
+            with self.subTest(servers=servers, workers=workers):
+                self.folder = harness.scratch("kill")
+                job = self.job(harness.MLP, optimizer, TRAINING)
+                expected = self.undisturbed(job)
+                killed = self.train_under_fire(
+                    job, workers, "--servers", servers, "--workers", workers,
+                    kinds=["worker"])
+                self.assertEqual(harness.digest(self.folder / "out"), expected,
+                                 killed)
+                self.assertIn("begins anew, at the step that the others are at",
+                              self.notes)
+                self.assertNotIn("goes back", self.notes)
 
     def test_any_member_with_adam_and_a_clipped_norm(self):
         self.check_same_bits(harness.MLP, harness.ADAM, 1)

@@ -44,13 +44,16 @@ std::optional<std::vector<float>> SumOf(const ReductionTree& tree,
 class FakeParameterClient final : public ParameterClient {
  public:
   FakeParameterClient(FakeParameterServer* server,
-                      std::vector<int64_t> tensor_sizes)
+                      const std::vector<int64_t>& tensor_sizes)
       : server_(*server), min_versions_(tensor_sizes.size(), 0) {
     for (const int64_t size : tensor_sizes) {
       weights_.push_back(FloatBuffer::Allocate(size));
     }
   }
 
+  absl::StatusOr<int64_t> FindStep() override {
+    return server_.oldest_version();
+  }
   void RequestPulls(int32_t begin, int32_t end, int64_t min_version) override {
     for (int32_t tensor = begin; tensor < end; ++tensor) {
       RequestOne(tensor, min_version);
@@ -108,6 +111,15 @@ std::unique_ptr<ParameterClient> FakeParameterServer::NewClient() {
     sizes.push_back(static_cast<int64_t>(tensor.weights.size()));
   }
   return std::make_unique<FakeParameterClient>(this, std::move(sizes));
+}
+
+int64_t FakeParameterServer::oldest_version() const {
+  MutexLock lock(&mu_);
+  int64_t version = tensors_.front().version;
+  for (const Tensor& tensor : tensors_) {
+    version = std::min(version, tensor.version);
+  }
+  return version;
 }
 
 std::vector<std::vector<float>> FakeParameterServer::tensors() const {

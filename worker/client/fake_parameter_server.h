@@ -48,6 +48,7 @@ class FakeParameterServer {
   std::unique_ptr<ParameterClient> NewClient();
 
   std::vector<std::vector<float>> tensors() const;
+  int64_t oldest_version() const;
   std::vector<PushRecord> pushes() const;
 
   // From now on every wait and push answers `status`.

@@ -35,6 +35,12 @@ class ParameterClient {
  public:
   virtual ~ParameterClient() = default;
 
+  // SYNC, before anything is requested or pushed: the step that the job is at,
+  // whose weights all shards have or still have, for a worker that comes when
+  // others train. It stays there until this worker's part is pushed. Blocks,
+  // and moves the whole model. Errors as WaitForTensor.
+  virtual absl::StatusOr<int64_t> FindStep() = 0;
+
   // Asks for tensors [begin, end) with at least `min_version` updates (SYNC:
   // exactly); in BOUNDED also as fresh as the bound demands of a worker at
   // `clock` = min_version. Returns at once. The memory that WaitForTensor gave

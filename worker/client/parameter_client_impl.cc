@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -57,6 +58,7 @@ class ParameterClientImpl final : public ParameterClient,
 
   absl::Status Connect();
 
+  absl::StatusOr<int64_t> FindStep() override;
   void RequestPulls(int32_t begin, int32_t end, int64_t min_version) override;
   absl::StatusOr<absl::Span<const float>> WaitForTensor(
       int32_t tensor) override;
@@ -173,6 +175,26 @@ ParameterClientImpl::~ParameterClientImpl() {
 
 absl::Status ParameterClientImpl::Connect() {
   return transport_->Start(this, options_.connect_timeout_ms);
+}
+
+// Some chunks may have had this worker's part of the step from a former life,
+// and be one version further.
+absl::StatusOr<int64_t> ParameterClientImpl::FindStep() {
+  const auto tensors = static_cast<int32_t>(tensor_sizes_.size());
+  {
+    MutexLock lock(&mu_);
+    for (int32_t tensor = 0; tensor < tensors; ++tensor) {
+      book_.RequestAsItIs(tensor);
+    }
+  }
+  SendOutbox();
+  int64_t step = std::numeric_limits<int64_t>::max();
+  for (int32_t tensor = 0; tensor < tensors; ++tensor) {
+    SELARI_RETURN_IF_ERROR(WaitForTensor(tensor).status());
+    MutexLock lock(&mu_);
+    step = std::min(step, book_.inbox(tensor).oldest_version());
+  }
+  return step;
 }
 
 void ParameterClientImpl::RequestPulls(int32_t begin, int32_t end,

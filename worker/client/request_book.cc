@@ -42,8 +42,16 @@ RequestBook::RequestBook(const v1::ResolvedJob& job, ChunkLayout layout,
 }
 
 void RequestBook::RequestPull(int32_t tensor, int64_t min_version) {
+  Request(tensor, min_version, /*exact=*/sync_);
+}
+
+void RequestBook::RequestAsItIs(int32_t tensor) {
+  Request(tensor, /*min_version=*/0, /*exact=*/false);
+}
+
+void RequestBook::Request(int32_t tensor, int64_t min_version, bool exact) {
   TensorInbox& inbox = inboxes_[tensor];
-  inbox.Request(min_version);
+  inbox.Request(min_version, exact);
   for (const ChunkPull& pull : inbox.MissingPulls(/*shard=*/-1)) {
     pull_retries_.erase(pull.chunk);
     outbox_.emplace_back(pull);
@@ -83,7 +91,7 @@ float* RequestBook::BeginFill(const ChunkValue& value) {
     return nullptr;
   }
   TensorInbox& inbox = inboxes_[chunk.tensor];
-  if (sync_ && inbox.IsMissing(value.chunk) &&
+  if (inbox.exact() && inbox.IsMissing(value.chunk) &&
       value.version > inbox.version()) {
     // A gradient of weights of two steps would be wrong, and nobody would see.
     Fail(WithReason(

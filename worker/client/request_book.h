@@ -41,8 +41,11 @@ class RequestBook {
     return tensor_names_[tensor];
   }
 
-  // Asks for the tensor. REQUIRES: !inbox(tensor).filling().
+  // Asks for the tensor: SYNC: with exactly `min_version` updates.
+  // REQUIRES: !inbox(tensor).filling().
   void RequestPull(int32_t tensor, int64_t min_version);
+  // Asks for it as it is. REQUIRES: !inbox(tensor).filling().
+  void RequestAsItIs(int32_t tensor);
   // Sends the gradient in chunks. REQUIRES: it has the tensor's size.
   void Push(int64_t step, TreeNode node, int32_t tensor,
             const std::shared_ptr<const FloatBuffer>& gradient);
@@ -92,6 +95,7 @@ class RequestBook {
   // False, and the book fails, for a chunk that the job does not have.
   bool KnowsChunk(int32_t chunk);
   void Retry(const RequestError& error, int64_t at_ms);
+  void Request(int32_t tensor, int64_t min_version, bool exact);
 
   const ChunkLayout layout_;
   const bool sync_;

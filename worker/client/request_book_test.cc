@@ -142,6 +142,35 @@ TEST_F(RequestBookTest, NonsenseOfAServerIsAnError) {
   EXPECT_EQ(other.failure().code(), absl::StatusCode::kDataLoss);
 }
 
+// Whoever comes anew asks for what there is, and then for one step only.
+TEST_F(RequestBookTest, TheOldestVersionOfATensorIsFound) {
+  const auto value = [this](int32_t chunk, int64_t version) {
+    const int64_t count = MakeChunkLayout(TestJob())->chunk(chunk).count;
+    const auto weights = FloatBuffer::Allocate(count);
+    const bool wanted =
+        book_.BeginFill({chunk, version, {weights->data(), count, weights}}) !=
+        nullptr;
+    if (wanted) {
+      book_.EndFill(chunk);
+    }
+    return wanted;
+  };
+  book_.RequestAsItIs(1);
+  EXPECT_FALSE(std::get<ChunkPull>(book_.TakeOutbox()[0]).exact);
+  EXPECT_TRUE(value(1, 8));
+  EXPECT_TRUE(value(2, 7));
+  ASSERT_TRUE(book_.inbox(1).complete());
+  EXPECT_EQ(book_.inbox(1).oldest_version(), 7);
+
+  book_.RequestPull(1, 7);
+  EXPECT_TRUE(std::get<ChunkPull>(book_.TakeOutbox()[0]).exact);
+  EXPECT_TRUE(value(1, 7));
+  EXPECT_FALSE(value(2, 6));
+  EXPECT_TRUE(book_.failure().ok()) << book_.failure();
+  EXPECT_FALSE(value(2, 8));
+  EXPECT_EQ(ReasonOf(book_.failure()), ErrorReason::kStaleIncarnation);
+}
+
 TEST_F(RequestBookTest, DescribesWhatIsWaitedFor) {
   book_.RequestPull(1, 5);
   Push(0);

@@ -1,6 +1,7 @@
 #include "worker/client/tensor_inbox.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "common/check.h"
@@ -15,7 +16,7 @@ std::shared_ptr<FloatBuffer> TensorInbox::NewBuffer() const {
   return (*source_)(chunks_.back().offset + chunks_.back().count);
 }
 
-void TensorInbox::Request(int64_t version) {
+void TensorInbox::Request(int64_t version, bool exact) {
   SELARI_CHECK(!filling());
   // Pulls that are not answered yet may still be written to the old memory.
   if (buffer_ == nullptr || missing_count_ > 0) {
@@ -23,6 +24,8 @@ void TensorInbox::Request(int64_t version) {
   }
   requested_ = true;
   version_ = version;
+  exact_ = exact;
+  oldest_version_ = std::numeric_limits<int64_t>::max();
   states_.assign(chunks_.size(), State::kMissing);
   missing_count_ = static_cast<int64_t>(chunks_.size());
 }
@@ -46,9 +49,11 @@ void TensorInbox::Abandon(const std::vector<int32_t>& shards) {
 
 float* TensorInbox::BeginFill(const ChunkValue& value) {
   State& state = StateOf(value.chunk);
-  if (state != State::kMissing || value.version < version_) {
+  if (state != State::kMissing || value.version < version_ ||
+      (exact_ && value.version > version_)) {
     return nullptr;
   }
+  oldest_version_ = std::min(oldest_version_, value.version);
   const ChunkSpec& chunk = chunks_[value.chunk - chunks_[0].chunk];
   SELARI_CHECK(value.weights.size() == chunk.count);
   state = State::kFilling;
@@ -84,7 +89,8 @@ ChunkPull TensorInbox::PullOf(int32_t chunk) const {
   // Only BOUNDED reads the clock; it is the version that the worker counts.
   return {chunk, version_, version_,
           absl::MakeSpan(buffer_->data() + spec.offset,
-                         static_cast<size_t>(spec.count))};
+                         static_cast<size_t>(spec.count)),
+          exact_};
 }
 
 }  // namespace selari

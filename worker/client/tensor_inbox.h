@@ -24,8 +24,9 @@ class TensorInbox {
   // must `source`, which makes the memory.
   TensorInbox(absl::Span<const ChunkSpec> chunks, const BufferSource* source);
 
-  // Wants every chunk with at least `version` updates. REQUIRES: !filling().
-  void Request(int64_t version);
+  // Wants every chunk with at least `version` updates, or with exactly so many.
+  // REQUIRES: !filling().
+  void Request(int64_t version, bool exact = false);
   // A connection to `shards` broke that may have carried pulls: whoever was to
   // answer them could still write into the memory they named. Goes on in other
   // memory. REQUIRES: !filling().
@@ -33,6 +34,7 @@ class TensorInbox {
   // False before the first Request.
   bool requested() const { return requested_; }
   int64_t version() const { return version_; }
+  bool exact() const { return exact_; }
 
   // When the value is wanted: where its weights go, to be followed by EndFill.
   // Null when it is old, was there before, or is not wanted.
@@ -44,6 +46,8 @@ class TensorInbox {
 
   // Every chunk is there.
   bool complete() const { return requested_ && missing_count_ == 0; }
+  // The least version among the chunks. REQUIRES: complete().
+  int64_t oldest_version() const { return oldest_version_; }
   // Pulls for what is missing and not being written, of one shard or (-1) all.
   std::vector<ChunkPull> MissingPulls(int32_t shard) const;
   // The pull for one chunk if it is missing.
@@ -67,7 +71,9 @@ class TensorInbox {
   std::vector<State> states_;            // one for each chunk
   bool requested_ = false;
   int64_t version_ = 0;
-  int64_t missing_count_ = 0;  // includes those being filled
+  bool exact_ = false;
+  int64_t oldest_version_ = 0;  // of those that have come
+  int64_t missing_count_ = 0;   // includes those being filled
   int64_t filling_count_ = 0;
 };
 
