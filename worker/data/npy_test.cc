@@ -110,8 +110,7 @@ TEST(NpyTest, RefusesADamagedDictionary) {
        {"", "{", "{'descr'", "{'descr': '<f4', 'shape': (1,)}",
         "{'descr': '<f4', 'descr': '<f4', 'shape': (1,)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
-        "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999"
-        "999,)}",
+        "{'descr':'<f4','fortran_order':False,'shape':(99999999999999999999,)}",
         "{'descr': '<f4', 'fortran_order': False, 'shape': (1"}) {
     EXPECT_FALSE(ParseNpy("a.npy", Npy(1, dictionary, "1234")).ok())
         << dictionary;

@@ -18,7 +18,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 absl::StatusOr<ModelPlan> Plan(absl::string_view text,
-                               std::vector<int64_t> feature_shape = {28, 28},
+                               const std::vector<int64_t>& feature_shape = {28,
+                                                                            28},
                                int64_t class_count = 10) {
   v1::Model model;
   model.set_loss(v1::LOSS_SOFTMAX_CROSS_ENTROPY);
@@ -28,7 +29,7 @@ absl::StatusOr<ModelPlan> Plan(absl::string_view text,
 }
 
 std::string Message(absl::string_view text,
-                    std::vector<int64_t> feature_shape = {28, 28}) {
+                    const std::vector<int64_t>& feature_shape = {28, 28}) {
   return std::string(Plan(text, feature_shape).status().message());
 }
 

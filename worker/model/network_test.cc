@@ -153,7 +153,7 @@ class NetworkTest : public ::testing::TestWithParam<Case> {
 
   // Gradients of all tensors for each node: (nodes, tensors).
   std::vector<std::vector<float>> Gradients(const StepBatch& batch,
-                                            std::vector<LeafSpan> nodes,
+                                            const std::vector<LeafSpan>& nodes,
                                             int threads) {
     Network network(plan_, KernelsFor(DetectIsaLevel()), {kSeed, threads});
     const std::vector<absl::Span<const float>> spans = Spans();
