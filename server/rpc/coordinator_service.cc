@@ -10,19 +10,6 @@
 namespace selari {
 namespace {
 
-template <class Response>
-grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
-                                 absl::StatusOr<Response> result,
-                                 Response* response) {
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  const grpc::Status status = ToGrpcStatus(result.status());
-  if (result.ok()) {
-    *response = *std::move(result);
-  }
-  reactor->Finish(status);
-  return reactor;
-}
-
 // A callback that answers the call. The reactor lives until Finish.
 template <class Response>
 Coordinator::Done<Response> AnswerLater(grpc::ServerUnaryReactor* reactor,
@@ -34,6 +21,15 @@ Coordinator::Done<Response> AnswerLater(grpc::ServerUnaryReactor* reactor,
     }
     reactor->Finish(status);
   };
+}
+
+template <class Response>
+grpc::ServerUnaryReactor* Answer(grpc::CallbackServerContext* context,
+                                 absl::StatusOr<Response> result,
+                                 Response* response) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  AnswerLater(reactor, response)(std::move(result));
+  return reactor;
 }
 
 bool HasEnded(v1::JobState state) {

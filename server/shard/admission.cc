@@ -134,6 +134,11 @@ std::optional<Refusal> CheckPull(const ShardJob& job, const ChunkPull& pull) {
 std::optional<Refusal> CheckExactPull(const ShardJob& job,
                                       const ChunkPull& pull, int64_t version,
                                       bool kept) {
+  const bool there =
+      version <= pull.min_version || (kept && version == pull.min_version + 1);
+  if (job.sync() && there) {
+    return std::nullopt;
+  }
   const std::string name = absl::StrCat("pull of chunk ", pull.chunk,
                                         ": exactly version ", pull.min_version);
   if (!job.sync()) {
@@ -142,10 +147,6 @@ std::optional<Refusal> CheckExactPull(const ShardJob& job,
                        " is for CONSISTENCY_SYNC, where workers are in "
                        "step")),
                    ErrorReason::kUnspecified};
-  }
-  if (version <= pull.min_version ||
-      (kept && version == pull.min_version + 1)) {
-    return std::nullopt;
   }
   return Refusal{absl::FailedPreconditionError(absl::StrCat(
                      name, " is gone, the chunk is at version ", version,

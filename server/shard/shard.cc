@@ -222,7 +222,7 @@ void Shard::HandlePull(SessionId session, const ChunkPull& pull,
   std::optional<Refusal> refusal = CheckPull(state_->job(), pull);
   if (!refusal.has_value() && pull.exact) {
     refusal = CheckExactPull(state_->job(), pull, state_->version(index),
-                             state_->previous_weights(index).size() > 0);
+                             state_->has_previous(index));
   }
   if (refusal.has_value()) {
     Refuse(session, RefusePull(pull, *std::move(refusal)), replies);

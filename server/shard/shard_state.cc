@@ -71,6 +71,10 @@ absl::Status CheckSnapshot(const ShardJob& job, const ShardSnapshot& snapshot) {
   return absl::OkStatus();
 }
 
+FloatSlice SliceOf(const std::shared_ptr<const FloatBuffer>& buffer) {
+  return {buffer->data(), buffer->size(), buffer};
+}
+
 absl::string_view Bytes(const FloatBuffer& buffer) {
   return {reinterpret_cast<const char*>(buffer.data()),
           static_cast<size_t>(buffer.size_bytes())};
@@ -311,15 +315,11 @@ UpdateArrays ShardState::ArraysOf(size_t index) const {
 }
 
 FloatSlice ShardState::weights(size_t index) const {
-  const std::shared_ptr<const FloatBuffer>& weights = cells_[index].weights;
-  return {weights->data(), weights->size(), weights};
+  return SliceOf(cells_[index].weights);
 }
 
 FloatSlice ShardState::previous_weights(size_t index) const {
-  const std::shared_ptr<const FloatBuffer>& weights = cells_[index].previous;
-  return weights == nullptr
-             ? FloatSlice()
-             : FloatSlice{weights->data(), weights->size(), weights};
+  return has_previous(index) ? SliceOf(cells_[index].previous) : FloatSlice();
 }
 
 std::vector<ReductionPartials> ShardState::RecentPartials() const {

@@ -76,6 +76,9 @@ class ShardState {
   // workers in step no version of any shard is further apart. Empty when there
   // is none: before the first update, and in a job that could not use it.
   FloatSlice previous_weights(size_t index) const;
+  bool has_previous(size_t index) const {
+    return cells_[index].previous != nullptr;
+  }
   // True between the chunk's ReducedOp and its update.
   bool reduced(size_t index) const { return cells_[index].reduced.has_value(); }
 
