@@ -44,6 +44,11 @@ ProgressReporter::~ProgressReporter() {
   thread_.join();
 }
 
+void ProgressReporter::set_step(int64_t step) {
+  MutexLock lock(&mu_);
+  waiting_.set_step(step);
+}
+
 absl::Status ProgressReporter::OnStep(const StepReport& report) {
   const int64_t next_step = report.step + options_.stride;
   const int64_t window = report.step / options_.log_every_steps;

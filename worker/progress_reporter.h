@@ -69,6 +69,9 @@ class ProgressReporter final : public StepObserver {
     parameter_client_ = client;
   }
 
+  // Steps of the whole job that are done before the worker's first, where that
+  // is known only now.
+  void set_step(int64_t step);
   absl::Status OnStep(const StepReport& report) override;
   void OnEvaluation(int64_t step, const EvaluationResult& result) override;
 

@@ -15,12 +15,9 @@
 #include "common/human.h"
 #include "common/incarnation.h"
 #include "common/isa.h"
-#include "common/job_compression.h"
-#include "common/job_reduction.h"
 #include "common/job_stopper.h"
 #include "common/lease_keeper.h"
 #include "common/log_line.h"
-#include "common/reduction_tree.h"
 #include "common/retry.h"
 #include "common/status.h"
 #include "kernels/kernels.h"
@@ -33,6 +30,7 @@
 #include "worker/model/network.h"
 #include "worker/progress_reporter.h"
 #include "worker/step.h"
+#include "worker/step_options.h"
 #include "worker/work.h"
 
 namespace selari {
@@ -42,6 +40,8 @@ namespace {
 constexpr int64_t kWaitLogIntervalMs = 5'000;
 constexpr int64_t kStatusPollMs = 100;
 constexpr int64_t kLastWordMs = 2'000;
+// A job that is at another step each time is at fault.
+constexpr int kFindsMax = 5;
 
 int32_t ThreadCount(int32_t asked_for, const v1::Job& job) {
   if (asked_for > 0) {
@@ -63,6 +63,7 @@ class WorkerRun {
 
  private:
   RetryOptions Retry() const;
+  v1::RegisterWorkerRequest Registration(int32_t worker_id) const;
   absl::Status Register();
   std::unique_ptr<LeaseKeeper> KeepLease();
   bool OnRenewal(const absl::StatusOr<v1::RenewLeaseResponse>& response,
@@ -70,13 +71,13 @@ class WorkerRun {
   void OnJobEnded(v1::JobState state);
   absl::StatusOr<v1::GetShardMapResponse> WaitForShards();
 
-  StepLoopOptions StepOptions(int64_t start_step) const;
   ProgressReporter::Options ReporterOptions(int64_t shard_map_version,
                                             const StepLoopOptions& steps);
   MapRefresher::Options RefresherOptions(int64_t shard_map_version,
                                          TransportSwitch* transport) const;
   absl::Status RunSteps(const v1::GetShardMapResponse& map,
                         StepLoopOptions steps, ProgressReporter* reporter);
+  bool FindsStepAnew(const absl::Status& status);
   absl::StatusOr<WorkerResult> End(absl::Status status,
                                    ProgressReporter* reporter);
   // As WorkerOptions.log_life.
@@ -91,7 +92,9 @@ class WorkerRun {
   const SystemClock clock_;
   WorkerIdentity identity_;
   int32_t lease_ms_ = 0;
-  bool finds_step_ = false;  // others train, at a step of their own
+  // Others train, at a step of their own; until this one has done a step too.
+  bool finds_step_ = false;
+  int times_found_ = 0;
   Work work_;
   TransportSwitch off_;  // for good
   // Of the tries that the job went back from.
@@ -101,6 +104,7 @@ class WorkerRun {
   // Made when the worker has registered.
   std::unique_ptr<MapFollower> maps_;
   std::atomic<int64_t> steps_done_{0};
+  std::atomic<bool> job_done_{false};
   // Used by the lease keeper's thread only.
   int64_t silence_logged_ms_ = 0;
   int64_t steps_seen_ = 0;
@@ -118,15 +122,20 @@ RetryOptions WorkerRun::Retry() const {
   return retry;
 }
 
-absl::Status WorkerRun::Register() {
+v1::RegisterWorkerRequest WorkerRun::Registration(int32_t worker_id) const {
   v1::RegisterWorkerRequest request;
-  request.set_worker_id(options_.worker_id);
+  request.set_worker_id(worker_id);
   request.set_incarnation(identity_.incarnation);
   request.set_instruction_set(
       static_cast<v1::InstructionSet>(DetectIsaLevel()));
   request.set_train_sample_count(work_.data.train.size);
   request.set_job_id(options_.job_id.empty() ? work_.job.job_id()
                                              : options_.job_id);
+  return request;
+}
+
+absl::Status WorkerRun::Register() {
+  const v1::RegisterWorkerRequest request = Registration(options_.worker_id);
   SELARI_ASSIGN_OR_RETURN(
       const v1::RegisterWorkerResponse response,
       CallUntilAnswered<v1::RegisterWorkerResponse>(Retry(), [&] {
@@ -167,15 +176,9 @@ bool WorkerRun::OnRenewal(
   }
   if (absl::IsNotFound(response.status())) {
     // The coordinator had given this worker up: come back, if it may.
-    v1::RegisterWorkerRequest request;
-    request.set_worker_id(identity_.worker_id);
-    request.set_incarnation(identity_.incarnation);
-    request.set_instruction_set(
-        static_cast<v1::InstructionSet>(DetectIsaLevel()));
-    request.set_train_sample_count(work_.data.train.size);
-    request.set_job_id(work_.job.job_id());
     const absl::Status status =
-        options_.coordinator->RegisterWorker(request).status();
+        options_.coordinator->RegisterWorker(Registration(identity_.worker_id))
+            .status();
     if (absl::IsAlreadyExists(status) || absl::IsFailedPrecondition(status)) {
       off_.Cancel(status);
     }
@@ -206,6 +209,12 @@ void WorkerRun::OnJobEnded(v1::JobState state) {
         "the job failed: ", status.ok() ? status->message() : "no reason")));
   } else if (state == v1::JOB_STATE_STOPPED) {
     off_.Cancel(WithReason(absl::AbortedError("the job was stopped"),
+                           ErrorReason::kJobStopped));
+  } else if (state == v1::JOB_STATE_DONE) {
+    // A life that came too late for the last step would wait for servers that
+    // are gone.
+    job_done_ = true;
+    off_.Cancel(WithReason(absl::AbortedError("the job is done"),
                            ErrorReason::kJobStopped));
   }
 }
@@ -240,31 +249,6 @@ absl::StatusOr<v1::GetShardMapResponse> WorkerRun::WaitForShards() {
   }
 }
 
-StepLoopOptions WorkerRun::StepOptions(int64_t start_step) const {
-  const v1::Job& job = work_.job.job();
-  const int32_t workers = job.cluster().workers();
-  StepLoopOptions steps;
-  steps.end_step = work_.job.total_steps();
-  steps.leaf_count = job.training().leaf_count();
-  if (IsSync(job)) {
-    steps.first_step = start_step;
-    steps.leaves = ReductionTree(steps.leaf_count)
-                       .LeavesOfWorker(identity_.worker_id, workers);
-  } else {
-    // The first step from start_step on that is this worker's.
-    const int64_t ahead = identity_.worker_id - start_step % workers;
-    steps.first_step = start_step + (ahead + workers) % workers;
-    steps.stride = workers;
-    steps.leaves = {0, steps.leaf_count};
-  }
-  steps.nodes = NodesToPush(job, steps.leaves);
-  if (identity_.worker_id == 0 && work_.data.test.has_value()) {
-    steps.evaluate_every_steps = job.training().evaluate_every_steps();
-    steps.evaluate_at_end = true;
-  }
-  return steps;
-}
-
 ProgressReporter::Options WorkerRun::ReporterOptions(
     int64_t shard_map_version, const StepLoopOptions& steps) {
   ProgressReporter::Options reporter;
@@ -281,6 +265,7 @@ ProgressReporter::Options WorkerRun::ReporterOptions(
       std::max<int64_t>(1, work_.job.job().training().log_every_steps());
   reporter.check = [this] {
     ++steps_done_;
+    finds_step_ = false;
     return absl::OkStatus();
   };
   reporter.log = log_;
@@ -351,6 +336,7 @@ absl::Status WorkerRun::RunSteps(const v1::GetShardMapResponse& map,
   if (finds_step_) {
     SELARI_ASSIGN_OR_RETURN(steps.first_step, client->FindStep());
     LogLife(absl::StrCat("goes on with step ", steps.first_step));
+    reporter->set_step(steps.first_step);
   }
   reporter->set_parameter_client(client.get());
   StepLoop loop(parts, steps);
@@ -388,7 +374,8 @@ absl::StatusOr<WorkerResult> WorkerRun::Run() {
   const JobStopper stopper(stopping);
   while (true) {
     const absl::StatusOr<v1::GetShardMapResponse> map = WaitForShards();
-    const StepLoopOptions steps = StepOptions(map.ok() ? map->start_step() : 0);
+    const StepLoopOptions steps = StepOptionsOf(
+        work_, identity_.worker_id, map.ok() ? map->start_step() : 0);
     const int64_t version = map.ok() ? map->shard_map().version() : 0;
     ProgressReporter reporter(ReporterOptions(version, steps));
     if (!map.ok()) {
@@ -403,13 +390,31 @@ absl::StatusOr<WorkerResult> WorkerRun::Run() {
         continue;
       }
     }
-    if (status.ok() || IsJobStopped(status) ||
-        !maps_->MayTryAgain(status, version)) {
+    if (status.ok() || IsJobStopped(status)) {
       return End(status, &reporter);
     }
-    // The job may have lost another worker: the error alone cannot tell.
-    LogLife(absl::StrCat("goes back with the job: ", status.message()));
+    if (FindsStepAnew(status)) {
+      LogLife(absl::StrCat("looks for its step anew: ", status.message()));
+      continue;
+    }
+    // The job may have lost another member: the error alone cannot tell.
+    LogLife(absl::StrCat("asks whether the job goes back: ", status.message()));
+    if (!maps_->MayTryAgain(status, version)) {
+      return End(status, &reporter);
+    }
+    LogLife("goes back with the job");
   }
+}
+
+// Before its first step: the one that it found is gone where a server came back
+// meanwhile, which has no version before its newest. Then all shards have this
+// worker's part of that step, and there is a later one to find.
+bool WorkerRun::FindsStepAnew(const absl::Status& status) {
+  const ErrorReason reason = ReasonOf(status);
+  return finds_step_ &&
+         (reason == ErrorReason::kStepTooFar ||
+          reason == ErrorReason::kStaleIncarnation) &&
+         ++times_found_ < kFindsMax;
 }
 
 absl::StatusOr<WorkerResult> WorkerRun::End(absl::Status status,
@@ -447,7 +452,7 @@ absl::StatusOr<WorkerResult> WorkerRun::End(absl::Status status,
   WorkerResult result;
   result.worker_id = identity_.worker_id;
   result.step = reporter->step();
-  result.stopped_early = stopped_early;
+  result.stopped_early = stopped_early && !job_done_;
   result.totals = reporter->totals();
   LogEnd(result);
   return result;
@@ -470,13 +475,9 @@ void WorkerRun::LogJoined() const {
 
 void WorkerRun::LogPart(const v1::GetShardMapResponse& map,
                         const StepLoopOptions& steps) const {
-  const std::string part =
-      steps.leaves.size() == 0 ? std::string("no part of any batch")
-      : steps.stride > 1
-          ? absl::StrCat("one batch in ", steps.stride)
-          : absl::StrCat(steps.leaves.size(), " of the ", steps.leaf_count,
-                         " parts of every batch");
-  LogLife(absl::StrCat("computes ", part, ", from step ", map.start_step(),
+  LogLife(absl::StrCat("computes ", PartName(steps), ", from ",
+                       finds_step_ ? "the step that the others are at"
+                                   : absl::StrCat("step ", map.start_step()),
                        " to ", steps.end_step, ", weights on ",
                        CountOf(map.shard_map().servers_size(), "server")));
 }

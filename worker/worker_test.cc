@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/error_reason.h"
 #include "common/fake_coordinator_client.h"
 #include "common/file_env.h"
 #include "common/job_config.h"
@@ -174,6 +175,15 @@ TEST_F(WorkerTest, StoppedJobEndsItWell) {
   EXPECT_EQ(last_report_.error(), "");
 }
 
+// As of a life that came while the others did the last step.
+TEST_F(WorkerTest, AJobThatIsDoneEndsItWell) {
+  StatusIs(v1::JOB_STATE_DONE, "");
+  const auto result = RunWorker(options_);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_FALSE(result->stopped_early);
+  EXPECT_EQ(last_report_.error(), "");
+}
+
 // Its start waits for a server that comes back, and ends the worker when a
 // map says where.
 class WaitingTransport : public ShardTransport {
@@ -250,6 +260,92 @@ TEST_F(JournaledWorkerTest, GoesBackWithTheJob) {
   RenewalsSayBase(2);
   EXPECT_THAT(std::string(RunWorker(options_).status().message()),
               HasSubstr("begins anew with map 2"));
+}
+
+// A life of a worker that finds the step of the others.
+class ReturningWorkerTest : public WorkerTest {
+ protected:
+  ReturningWorkerTest() {
+    StatusIs(v1::JOB_STATE_RUNNING, "");
+    job_.add_tensors()->add_shape(2);
+    client_.on_renew_lease = [](const v1::RenewLeaseRequest&)
+        -> absl::StatusOr<v1::RenewLeaseResponse> {
+      v1::RenewLeaseResponse response;
+      response.set_state(v1::JOB_STATE_RUNNING);
+      return response;
+    };
+    client_.on_get_shard_map = []() -> absl::StatusOr<v1::GetShardMapResponse> {
+      return v1::GetShardMapResponse();
+    };
+    options_.make_transport = [this](const v1::ResolvedJob&,
+                                     const v1::ShardMap&, const WorkerIdentity&)
+        -> absl::StatusOr<std::unique_ptr<ShardTransport>> {
+      return WithReason(absl::FailedPreconditionError(absl::StrCat(
+                            "exactly version 1 is gone, try ", ++tries_)),
+                        ErrorReason::kStepTooFar);
+    };
+  }
+  void Finds(bool finds) {
+    client_.on_register_worker = [finds](const v1::RegisterWorkerRequest&)
+        -> absl::StatusOr<v1::RegisterWorkerResponse> {
+      v1::RegisterWorkerResponse response;
+      response.set_lease_ms(3);
+      response.set_find_step(finds);
+      return response;
+    };
+  }
+
+  int tries_ = 0;
+};
+
+TEST_F(ReturningWorkerTest, LooksAgainWhereTheStepThatItFoundIsGone) {
+  Finds(true);
+  EXPECT_THAT(std::string(RunWorker(options_).status().message()),
+              HasSubstr("is gone, try 5"));
+}
+
+// Waits for a server that is gone for good.
+class DeafTransport : public ShardTransport {
+ public:
+  absl::Status Start(Listener* /*listener*/, int64_t timeout_ms) override {
+    EXPECT_TRUE(ends_.WaitForMs(timeout_ms));
+    return absl::CancelledError("interrupted");
+  }
+  void InterruptStart() override { ends_.RequestStop(); }
+  void Send(std::vector<ShardRequest> /*requests*/) override {}
+  void WaitForWindow() override {}
+  void Stop() override {}
+  TransportStats Stats() const override { return {}; }
+
+ private:
+  StopToken ends_;
+};
+
+TEST_F(ReturningWorkerTest, HearsThatTheJobIsDoneWhileItLooks) {
+  Finds(true);
+  options_.coordinator_timeout_ms = 60'000;
+  std::atomic<bool> looks{false};
+  options_.make_transport = [&looks](const v1::ResolvedJob&,
+                                     const v1::ShardMap&, const WorkerIdentity&)
+      -> absl::StatusOr<std::unique_ptr<ShardTransport>> {
+    looks = true;
+    return std::make_unique<DeafTransport>();
+  };
+  client_.on_renew_lease = [&looks](const v1::RenewLeaseRequest&)
+      -> absl::StatusOr<v1::RenewLeaseResponse> {
+    v1::RenewLeaseResponse response;
+    response.set_state(looks ? v1::JOB_STATE_DONE : v1::JOB_STATE_RUNNING);
+    return response;
+  };
+  const auto result = RunWorker(options_);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_FALSE(result->stopped_early);
+}
+
+TEST_F(ReturningWorkerTest, OneThatIsInStepDoesNot) {
+  Finds(false);
+  EXPECT_THAT(std::string(RunWorker(options_).status().message()),
+              HasSubstr("is gone, try 1"));
 }
 
 TEST_F(WorkerTest, ToldToStopItStopsTheJob) {

@@ -95,10 +95,11 @@ bool Coordinator::CountLoss(const std::string& what) {
     return true;
   }
   Fail(absl::UnavailableError(absl::StrCat(
-      what, "; it is the ", losses_, "th loss of a member since ",
+      what, "; it is the ", losses_,
+      "th loss of a member while the job got no further than ",
       newest_.path.empty()
-          ? std::string("the job began")
-          : absl::StrCat("the checkpoint of step ", newest_.step),
+          ? std::string("its beginning")
+          : absl::StrCat("its checkpoint of step ", newest_.step),
       "; set checkpointing.every_steps lower, or mend the members")));
   return false;
 }

@@ -340,8 +340,10 @@ TEST_F(CoordinatorLossTest, AJobThatLosesMembersAllTheTimeEnds) {
   }
   coordinator_->NoteDeath(v1::MEMBER_KIND_SERVER, 1, "was ended by signal 9");
   EXPECT_EQ(coordinator_->state(), v1::JOB_STATE_FAILED);
-  EXPECT_THAT(Message(), HasSubstr("it is the 11th loss of a member since the "
-                                   "job began; set checkpointing.every_steps"));
+  EXPECT_THAT(Message(),
+              HasSubstr("it is the 11th loss of a member while the job "
+                        "got no further than its beginning; set "
+                        "checkpointing.every_steps"));
 }
 
 }  // namespace
