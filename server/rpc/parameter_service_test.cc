@@ -316,6 +316,29 @@ TEST_F(ParameterServiceTest, UnaryPushOfAnotherJobIsRefused) {
   EXPECT_EQ(ReasonOf(status), ErrorReason::kWrongJob);
 }
 
+TEST_F(ParameterServiceTest, UnaryPushIsRefusedWhereNormsAreOfTheWholeModel) {
+  v1::ResolvedJob resolved = host_->job()->resolved;
+  resolved.mutable_job()->mutable_optimizer()->set_clip_global_norm(1);
+  resolved.mutable_job()->mutable_consistency()->set_mode(v1::CONSISTENCY_SYNC);
+  const auto job = ShardJob::Create(resolved);
+  ASSERT_TRUE(job.ok()) << job.status();
+  ASSERT_TRUE(host_->Reinitialize(*job, {0, 1}).ok());
+  v1::PushGradientRequest push;
+  push.set_job_id("job");
+  push.set_worker_incarnation(5);
+  push.add_pushes()->set_sequence(1);
+  push.mutable_pushes(0)->set_gradient(Floats(16, 3));
+  v1::PushGradientResponse acks;
+  grpc::ClientContext context;
+  context.set_wait_for_ready(true);
+
+  const grpc::Status status = stub_->PushGradient(&context, push, &acks);
+
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_NE(status.error_message().find("push there"), std::string::npos);
+  EXPECT_EQ(host_->request_count(), 0);
+}
+
 TEST_F(ParameterServiceTest, WaitingPullEndsWithItsDeadline) {
   v1::PullTensorRequest pull;
   pull.set_name("b");

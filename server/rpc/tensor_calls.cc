@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "absl/strings/numbers.h"
+#include "common/job_reduction.h"
 #include "common/status.h"
 #include "common/wire_proto.h"
 #include "server/rpc/hello_check.h"
@@ -191,6 +192,12 @@ absl::StatusOr<std::vector<ShardRequest>> PushesOf(
                   {request->worker_id(), request->worker_incarnation()}));
   if (request->pushes().empty()) {
     return absl::InvalidArgumentError("the request has no pushes");
+  }
+  if (!ReductionRoundsOfJob(job->resolved.job()).empty()) {
+    return absl::FailedPreconditionError(
+        "this job's norms (clip_global_norm, LAMB) are of the whole model: "
+        "workers exchange sums for them on StreamParameters, which "
+        "PushGradient cannot; push there");
   }
   std::vector<ShardRequest> pushes;
   for (const v1::ChunkPush& message : request->pushes()) {
