@@ -15,6 +15,7 @@ sigset_t Watched() {
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGHUP);
   sigaddset(&set, SIGUSR1);
   return set;
 }
@@ -73,7 +74,9 @@ void Signals::Run() {
     }
     const int64_t now_ms = clock_->NowMs();
     if (received_.load() != 0) {
-      if (now_ms - first_ms < kSameWishMs) {
+      // A terminal that closes may say so several times; that is no wish for
+      // haste.
+      if (number == SIGHUP || now_ms - first_ms < kSameWishMs) {
         continue;
       }
       EndAtOnce(number);

@@ -1,5 +1,6 @@
-// Signals of a long-running command: the first SIGINT or SIGTERM asks for an
-// orderly end, a second one ends the process at once, and says so on standard
+// Signals of a long-running command: the first SIGINT, SIGTERM or SIGHUP (a
+// terminal that closed; nohup(1) makes it none) asks for an orderly end, a
+// second one but SIGHUP ends the process at once, and says so on standard
 // error. One within kSameWishMs of the first is the same wish: programs such as
 // timeout(1) signal a process and its group, which holds the process too.
 //

@@ -45,6 +45,16 @@ TEST(SignalsTest, TheFirstSignalAsksForAnOrderlyEnd) {
   EXPECT_EQ(told.load(), SIGTERM);
 }
 
+TEST(SignalsTest, AClosedTerminalAsksForAnOrderlyEndHoweverOftenItSaysSo) {
+  const ScriptedClock clock({5, 5 + 2 * Signals::kSameWishMs});
+  Signals signals(nullptr, &clock);
+  kill(getpid(), SIGHUP);
+  EXPECT_TRUE(signals.stop()->WaitForMs(10000));
+  EXPECT_EQ(signals.received(), SIGHUP);
+  kill(getpid(), SIGHUP);
+  clock.WaitUntilRead(2);
+}
+
 TEST(SignalsTest, EndsWithoutASignal) {
   const ScriptedClock clock({});
   Signals signals(nullptr, &clock);
