@@ -138,7 +138,13 @@ absl::Status ClusterJob::Revive(Child* child, int exit_code) {
   child->restarts = step > child->restart_step ? 1 : child->restarts + 1;
   child->restart_step = std::max(step, child->restart_step);
   if (child->restarts > kRestartsMax) {
-    return EndStatus(*child->process, exit_code);
+    return absl::UnavailableError(absl::StrCat(
+        child->process->name(), " ", EndText(exit_code), ", for the ",
+        child->restarts, "th time since the job got to step ",
+        child->restart_step, "; a checkpoint more often, ",
+        "checkpointing.every_steps, or DURABILITY_JOURNALED would let it get "
+        "further; the log is ",
+        child->process->log_path()));
   }
   coordinator->NoteDeath(child->kind, child->id, EndText(exit_code));
   const v1::JobState state = coordinator->state();

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "cli/bench_command_line.h"
+#include "cli/chaos/fault_plan.h"
 #include "cli/exit_code.h"
 #include "cli/option_parts.h"
 #include "cli/suggest.h"
@@ -53,6 +54,7 @@ class Builder {
     AddCheckpoint();
     AddDigest();
     AddExport();
+    AddChaos();
     AddBench(&app_, &bench_, [this](std::function<Command()> result) {
       result_ = std::move(result);
     });
@@ -83,6 +85,7 @@ class Builder {
     }
     train_.job.program = argv[0];
     coordinator_.job.program = argv[0];
+    chaos_.job.program = argv[0];
     return result_();
   }
 
@@ -151,6 +154,9 @@ class Builder {
                      "Folder for checkpoints, metrics and logs. Default: a "
                      "new one below selari-output")
         ->check(PathText());
+  }
+
+  void AddResume(CLI::App* command, JobOptions* job) {
     command->add_flag("--resume", job->resume,
                       "Go on from the newest checkpoint in --output");
   }
@@ -167,6 +173,7 @@ class Builder {
             "  selari train job.textproto --output run1 --resume",
             &train_);
     AddJobOptions(command, &train_.job);
+    AddResume(command, &train_.job);
     command->add_flag("--centralised,--centralized", train_.job.centralised,
                       "Train in this one process");
     AddJson(command, &train_.json);
@@ -185,6 +192,7 @@ class Builder {
             "--listen 127.0.0.1:7070 --output run1",
             &coordinator_);
     AddJobOptions(command, &coordinator_.job);
+    AddResume(command, &coordinator_.job);
     command
         ->add_option("--listen", coordinator_.listen,
                      "Address to serve on, host:port")
@@ -220,7 +228,8 @@ class Builder {
 
   void AddWorker() {
     CLI::App* command =
-        Add("worker", "Run a worker: computes gradients on its own data.",
+        Add("worker",
+            "Run a worker: computes gradients of its part of every batch.",
             "selari worker --coordinator 127.0.0.1:7070\n"
             "  selari worker --coordinator 10.0.0.1:7070 --id 1 --data-folder "
             "/srv/data",
@@ -337,6 +346,47 @@ class Builder {
     command->add_flag("--slots", export_.slots, "Also the optimizer's slots");
   }
 
+  void AddChaos() {
+    CLI::App* command = Add(
+        "chaos",
+        "Rehearse failures: train a job once undisturbed, then again and again "
+        "while its processes are killed, and say whether the model is the same "
+        "and whether each acknowledged push counted once. Exit code 0 if so.",
+        "selari chaos job.textproto\n"
+        "  selari chaos job.textproto --servers 3 --workers 3 --minutes 10\n"
+        "  selari chaos job.textproto --set "
+        "checkpointing.durability=DURABILITY_JOURNALED\n"
+        "  selari chaos job.textproto --faults kill-coordinator,pause-server",
+        &chaos_);
+    AddJobOptions(command, &chaos_.job);
+    command
+        ->add_option("--minutes", chaos_.minutes,
+                     "How long to disturb, after the undisturbed run; the last "
+                     "run is let to its end")
+        ->capture_default_str()
+        ->check(CLI::Range(0.05, 1e6));
+    command
+        ->add_option("--every", chaos_.every_seconds,
+                     "Seconds between two faults, on average")
+        ->capture_default_str()
+        ->check(CLI::Range(0.5, 1e6));
+    command
+        ->add_option("--faults", chaos_.faults,
+                     "What happens, each as often as the others: kill-server, "
+                     "kill-worker, kill-coordinator (all processes end, and go "
+                     "on with --resume), pause-server, pause-worker (for 0.2 "
+                     "to 2 s)")
+        ->capture_default_str()
+        ->delimiter(',')
+        ->check(CLI::IsMember(FaultNames()));
+    command
+        ->add_option("--seed", chaos_.seed,
+                     "Of the faults: the same ones in the same order")
+        ->capture_default_str()
+        ->check(Between(0, kNoLimit));
+    AddJson(command, &chaos_.json);
+  }
+
   void AddCoordinatorAddress(CLI::App* command, std::string* address) {
     command
         ->add_option("--coordinator", *address,
@@ -362,6 +412,7 @@ class Builder {
   CheckpointCommand checkpoint_;
   DigestCommand digest_;
   ExportCommand export_;
+  ChaosCommand chaos_;
   BenchCommands bench_;
   VersionCommand version_;
 };

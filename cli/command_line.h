@@ -11,22 +11,10 @@
 #include <vector>
 
 #include "cli/bench/bench_options.h"
+#include "cli/chaos/chaos_options.h"
+#include "cli/job_options.h"
 
 namespace selari {
-
-// Where a job comes from, for the commands that start one.
-struct JobOptions {
-  std::string job_file;
-  std::vector<std::string> assignments;  // --set field=value, in order
-  bool centralised = false;
-  int32_t servers = -1;  // -1: as the job file says
-  int32_t workers = -1;  // -1: as the job file says
-  int64_t steps = -1;    // -1: as the job file says
-  std::string output;    // folder; empty: a new one below selari-output
-  bool resume = false;   // go on from the newest checkpoint in output
-  // What the user called: a path, or a name that the shell finds.
-  std::string program = "selari";
-};
 
 struct TrainCommand {
   JobOptions job;
@@ -91,7 +79,8 @@ using Command =
     std::variant<ExitNow, TrainCommand, CoordinatorCommand, ServerCommand,
                  WorkerCommand, StatusCommand, CheckpointCommand, DigestCommand,
                  ExportCommand, BenchWireCommand, BenchApplyCommand,
-                 BenchKernelsCommand, BenchStepCommand, VersionCommand>;
+                 BenchKernelsCommand, BenchStepCommand, ChaosCommand,
+                 VersionCommand>;
 
 Command ParseCommandLine(int argc, const char* const* argv);
 

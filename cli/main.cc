@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "cli/bench/bench_commands.h"
+#include "cli/chaos/chaos_command.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -78,6 +79,10 @@ int Main(int argc, char** argv) {
             return RunBenchKernelsCommand(c);
           },
           [](const BenchStepCommand& c) { return RunBenchStepCommand(c); },
+          [&clock](const ChaosCommand& c) {
+            Signals signals(nullptr, &clock);
+            return RunChaosCommand(c, &signals);
+          },
           [](const VersionCommand&) {
             return Print(absl::StrCat("selari ", kVersion, "\n"));
           },

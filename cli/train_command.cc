@@ -1,7 +1,5 @@
 // `selari train`.
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -18,6 +16,7 @@
 #include "cli/follow_run.h"
 #include "cli/prepare_run.h"
 #include "cli/resume_command.h"
+#include "cli/this_program.h"
 #include "cli/train_view.h"
 #include "common/posix_file_env.h"
 #include "common/status.h"
@@ -38,15 +37,6 @@ StartedJob Erase(std::unique_ptr<Job> job) {
   std::shared_ptr<Job> owner = std::move(job);
   return {owner, owner->coordinator(),
           [owner](const StopToken* stop) { return owner->Wait(stop); }, ""};
-}
-
-absl::StatusOr<std::string> ThisProgram() {
-  char path[4096];
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
-  if (size <= 0 || size == sizeof(path)) {
-    return absl::InternalError("cannot find this program by /proc/self/exe");
-  }
-  return std::string(path, static_cast<size_t>(size));
 }
 
 int32_t WorkerThreads(const v1::Cluster& cluster) {

@@ -1,7 +1,5 @@
 // `selari bench wire`.
 
-#include <unistd.h>
-
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -14,20 +12,12 @@
 #include "cli/exit_code.h"
 #include "cli/print_error.h"
 #include "cli/signals.h"
+#include "cli/this_program.h"
 #include "common/clock.h"
 #include "common/status.h"
 
 namespace selari {
 namespace {
-
-absl::StatusOr<std::string> ThisProgram() {
-  char path[4096];
-  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
-  if (size <= 0 || size == sizeof(path)) {
-    return absl::InternalError("cannot find this program by /proc/self/exe");
-  }
-  return std::string(path, static_cast<size_t>(size));
-}
 
 WireOptions OptionsOf(const BenchWireCommand& command) {
   WireOptions options;
