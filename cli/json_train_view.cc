@@ -92,6 +92,7 @@ class JsonView : public TrainView {
            {"test_loss", s.has_test ? Number(s.test.loss()) : none},
            {"test_auc",
             s.has_test && s.test.auc() > 0 ? Number(s.test.auc()) : none},
+           {"test_step", s.has_test ? Json(s.test.step()) : none},
            {"digest", s.digest},
            {"steps", s.steps},
            {"seconds", Number(s.seconds)},

@@ -64,7 +64,7 @@ absl::Status CheckShape(const JobOptions& options, const v1::Job& job) {
     return absl::InvalidArgumentError(
         absl::StrCat("cluster.workers is ", job.cluster().workers(),
                      " but cluster.servers 0, which trains in one process; set "
-                     "cluster.servers to at least 1"));
+                     "cluster.servers to at least 1, or add --centralised"));
   }
   return absl::OkStatus();
 }

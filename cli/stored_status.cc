@@ -46,10 +46,16 @@ absl::StatusOr<StoredStatus> ReadStoredStatus(FileEnv& env,
   // First: whoever lets go of the folder has written the end before.
   SELARI_ASSIGN_OR_RETURN(stored.holder,
                           FileLock::Find(JoinPath(folder, "LOCK")));
-  SELARI_ASSIGN_OR_RETURN(
-      const MetadataValue value,
-      FileMetadataStore::ReadOnly(&env, folder, Coordinator::kStatusKey));
-  if (!stored.status.ParseFromString(value.bytes)) {
+  const absl::StatusOr<MetadataValue> value =
+      FileMetadataStore::ReadOnly(&env, folder, Coordinator::kStatusKey);
+  if (absl::IsNotFound(value.status())) {
+    return absl::NotFoundError(
+        absl::StrCat(output_dir, " holds no run: ", folder,
+                     " has no status of a coordinator; name the --output of "
+                     "a run"));
+  }
+  SELARI_RETURN_IF_ERROR(value.status());
+  if (!stored.status.ParseFromString(value->bytes)) {
     return absl::DataLossError(
         absl::StrCat("the status in ", folder, " cannot be read"));
   }

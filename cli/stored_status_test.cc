@@ -119,7 +119,9 @@ TEST_F(StoredStatusTest, TimeThatWasNotWrittenIsUnknown) {
 }
 
 TEST_F(StoredStatusTest, FolderWithoutACoordinatorIsNotFound) {
-  EXPECT_TRUE(absl::IsNotFound(ReadStoredStatus(env_, run_).status()));
+  const absl::Status status = ReadStoredStatus(env_, run_).status();
+  EXPECT_TRUE(absl::IsNotFound(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr(run_ + " holds no run"));
 }
 
 }  // namespace

@@ -102,7 +102,10 @@ std::string SummaryText(const TrainSummary& s) {
                          ? absl::StrFormat("accuracy %.4f, ", s.test.accuracy())
                          : "",
                      absl::StrFormat("loss %.4f, %d samples", s.test.loss(),
-                                     s.test.samples())));
+                                     s.test.samples()),
+                     s.test.step() == s.steps
+                         ? ""
+                         : absl::StrCat(", as of step ", s.test.step())));
     if (s.test.auc() > 0) {
       add("", absl::StrFormat("AUC %.4f", s.test.auc()));
     }

@@ -3,12 +3,15 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
 namespace selari {
 namespace {
 
+using ::testing::HasSubstr;
+using ::testing::Not;
 using Json = nlohmann::json;
 using MakeView = std::unique_ptr<TrainView> (*)(std::FILE*);
 
@@ -47,6 +50,7 @@ TrainSummary Summary() {
   summary.has_test = true;
   summary.test.set_accuracy(0.89);
   summary.test.set_loss(0.3);
+  summary.test.set_step(200);
   summary.digest = "abc";
   summary.steps = 200;
   summary.samples_per_second = 1000;
@@ -58,6 +62,16 @@ TrainSummary Summary() {
   worker.mutable_totals()->set_pull_wait_us(250000);
   summary.workers.push_back(worker);
   return summary;
+}
+
+TEST(PlainViewTest, AnEvaluationOfAnotherStepSaysSo) {
+  TrainSummary summary = Summary();
+  const auto show = [&](TrainView* view) { view->OnSummary(summary); };
+  EXPECT_THAT(Printed(MakePlainView, show), Not(HasSubstr("as of step")));
+  summary.state = v1::JOB_STATE_STOPPED;
+  summary.test.set_step(150);
+  EXPECT_THAT(Printed(MakePlainView, show), HasSubstr("as of step 150"));
+  EXPECT_THAT(Printed(MakeJsonView, show), HasSubstr("\"test_step\":150"));
 }
 
 TEST(PlainViewTest, EveryNumberHasAUnit) {

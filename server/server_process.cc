@@ -193,7 +193,8 @@ bool ServerRun::OnRenewal(
     const v1::JobState state = response->state();
     if (state == v1::JOB_STATE_DONE || state == v1::JOB_STATE_STOPPED ||
         state == v1::JOB_STATE_FAILED) {
-      EndWithJob(state, "");
+      const absl::StatusOr<v1::JobStatus> job = client_->GetJobStatus();
+      EndWithJob(state, job.ok() ? job->message() : "");
       return false;
     }
     return true;

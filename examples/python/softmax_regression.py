@@ -37,12 +37,14 @@ def push(step, gradients):  # each chunk goes to the server that owns its shard
                 gradient=gradient.flat[c.offset:c.offset + c.count].astype("<f4").tobytes()))
     calls = [servers[owner].PushGradient.future(ps.PushGradientRequest(
         job_id=job.job_id, worker_incarnation=me, pushes=pushes), timeout=60)
-        for owner, pushes in requests.items()]  # at once: norms need all shards
+        for owner, pushes in requests.items()]  # at once
     [call.result() for call in calls]
 
+address = sys.argv[1] if len(sys.argv) > 1 else sys.exit(__doc__)
 (x, y), (test_x, test_y), sequence = load("train"), load("t10k"), {}
 steps, me = int(sys.argv[2]) if len(sys.argv) > 2 else 600, random.getrandbits(63) | 1
-coordinator = cs_grpc.CoordinatorServiceStub(grpc.insecure_channel(sys.argv[1]))
+coordinator = cs_grpc.CoordinatorServiceStub(grpc.insecure_channel(address))
+print(f"waits for the coordinator at {address}, 60 s at most", file=sys.stderr)
 job = coordinator.GetJob(cs.GetJobRequest(), wait_for_ready=True, timeout=60).job
 coordinator.RegisterWorker(cs.RegisterWorkerRequest(  # any CPU will do for numpy
     worker_id=0, incarnation=me, instruction_set=job.job.cluster.instruction_set))

@@ -62,10 +62,10 @@ absl::StatusOr<Member*> Membership::FindPlace(v1::MemberKind kind,
   std::vector<Member>& members = mutable_members(kind);
   const int32_t count = static_cast<int32_t>(members.size());
   if (candidate.id < -1 || candidate.id >= count) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(KindName(kind), " id ", candidate.id, ": the job has ",
-                     CountOf(count, KindName(kind)), ", so ids are 0 to ",
-                     count - 1, ", or -1 to be given one"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        KindName(kind), " id ", candidate.id, ": the job has ",
+        CountOf(count, KindName(kind)), ", so ids are 0 to ", count - 1,
+        "; leave it out (-1 in the API) to be given one"));
   }
   if (candidate.id == -1) {
     for (Member& member : members) {

@@ -118,30 +118,33 @@ void LimitSamples(int64_t limit, Dataset* dataset) {
   dataset->targets.resize(std::min(dataset->targets.size(), count));
 }
 
-// Gives each sample the shape the job states, which must hold as many
-// elements as the files say.
-absl::Status SetFeatureShape(std::vector<int64_t> shape, Dataset* dataset) {
-  SELARI_ASSIGN_OR_RETURN(const int64_t count,
-                          ElementCount("data.feature_shape", shape));
-  if (count != dataset->dim) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(dataset->source, ": samples have shape ",
-                     ShapeName(dataset->feature_shape),
-                     ", data.feature_shape says ", ShapeName(shape)));
-  }
-  dataset->feature_shape = std::move(shape);
-  return absl::OkStatus();
-}
-
 // Everything that depends on the training set alone.
 struct Preparation {
   std::vector<int64_t> feature_shape;
+  // Who says so, for messages.
+  std::string shape_source = "data.feature_shape";
   int64_t class_count = 0;
   std::vector<FeatureScaling> scalings;
 };
 
+// Gives each sample the shape the job states, which must hold as many
+// elements as the files say.
+absl::Status SetFeatureShape(const Preparation& preparation, Dataset* dataset) {
+  SELARI_ASSIGN_OR_RETURN(
+      const int64_t count,
+      ElementCount(preparation.shape_source, preparation.feature_shape));
+  if (count != dataset->dim) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        dataset->source, ": samples have shape ",
+        ShapeName(dataset->feature_shape), ", ", preparation.shape_source,
+        " says ", ShapeName(preparation.feature_shape)));
+  }
+  dataset->feature_shape = preparation.feature_shape;
+  return absl::OkStatus();
+}
+
 absl::Status Prepare(const Preparation& preparation, Dataset* dataset) {
-  SELARI_RETURN_IF_ERROR(SetFeatureShape(preparation.feature_shape, dataset));
+  SELARI_RETURN_IF_ERROR(SetFeatureShape(preparation, dataset));
   dataset->class_count = preparation.class_count;
   SELARI_RETURN_IF_ERROR(ValidateDataset(*dataset));
   for (const FeatureScaling& scaling : preparation.scalings) {
@@ -196,6 +199,8 @@ absl::StatusOr<DataSplits> LoadData(FileEnv& env, const v1::Data& data,
                                    data.feature_shape().end());
   if (preparation.feature_shape.empty()) {
     preparation.feature_shape = train->feature_shape;
+    preparation.shape_source =
+        absl::StrCat("the training set, ", train->source, ",");
   }
   if (label_kind == LabelKind::kClass) {
     train->class_count = data.class_count();

@@ -15,6 +15,7 @@
 namespace selari {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -107,6 +108,16 @@ TEST_F(LoadTest, LoadsTargetsOfARegression) {
   ASSERT_TRUE(splits.ok()) << splits.status();
   EXPECT_THAT(splits->train.targets, ElementsAre(0.5, -2));
   EXPECT_EQ(splits->train.class_count, 0);
+}
+
+TEST_F(LoadTest, NamesTheTrainingSetThatTheTestSetDiffersFrom) {
+  Write("train.csv", "a,b,y\n1,2,0\n3,4,1\n");
+  Write("test.csv", "a,y\n1,0\n3,1\n");
+  EXPECT_THAT(
+      Message("train { csv { path: 'train.csv' label_column: 'y' } }"
+              "test { csv { path: 'test.csv' label_column: 'y' } }"),
+      AllOf(HasSubstr("test.csv: samples have shape 1, the training set, "),
+            HasSubstr("train.csv, says 2")));
 }
 
 TEST_F(LoadTest, NamesAMissingFile) {
