@@ -22,11 +22,14 @@ std::shared_ptr<grpc::Channel> CreateGrpcChannel(
   args.SetInt(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kHttp2WindowBytes);
   // The defaults wait up to two minutes between attempts (a restarted server
   // came back after 7 to 21 s), 20 s for one attempt and 30 s before a name
-  // is looked up again.
+  // is looked up again. The second attempt comes as late as the first one may
+  // last, even where that was refused at once.
   args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
-  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
-  args.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 1000);
+  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
+  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
+  // Each failed attempt waits for a new look too: both together are what a
+  // member that waits for its coordinator loses.
+  args.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 200);
   // Members of a cluster are never behind the user's web proxy, and are not
   // configured by TXT records.
   args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);

@@ -242,14 +242,14 @@ class LostMemberTest(ClusterTest):
 
     def test_who_has_joined_hears_who_has_not(self):
         cluster = self.cluster(LONG.replace("2000 }",
-                                            "2000 join_timeout_s: 4 }"))
+                                            "2000 join_timeout_s: 6 }"))
         cluster.start("coordinator", "coordinator", cluster.job, "--servers",
                       2, "--workers", 1, "--listen", cluster.address,
                       "--output", cluster.folder / "out")
         cluster.start("server0", "server", "--coordinator", cluster.address)
         self.assertEqual(cluster.finish("coordinator"), 3)
         self.assertEqual(cluster.finish("server0"), 1)
-        self.assertIn("the job failed: server 1 has been missing for 4 s",
+        self.assertIn("the job failed: server 1 has been missing for 6 s",
                       cluster.log("server0"))
 
     def test_a_worker_ends_with_the_job_when_a_server_stays_away(self):
