@@ -43,7 +43,11 @@ class FirstError : public google::protobuf::io::ErrorCollector {
     if (!text_.empty()) {
       return;
     }
-    message_ = Excerpt(message, kMessageBytesMax);
+    // Of the end of the file the parser has no name.
+    message_ =
+        absl::EndsWith(message, "got: ")
+            ? absl::StrCat(message, "the end of the file; is a } missing?")
+            : Excerpt(message, kMessageBytesMax);
     text_ = line < 0 ? absl::StrCat(name_, ": ", message_)
                      : absl::StrCat(name_, ":", line + 1, ":", column + 1, ": ",
                                     message_);

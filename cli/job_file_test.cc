@@ -9,10 +9,13 @@
 #include "common/file_env.h"
 #include "common/posix_file_env.h"
 #include "common/printable.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace selari {
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr char kJob[] = R"pb(
   name: "first"
@@ -38,6 +41,12 @@ TEST(JobFileTest, AnErrorNamesFileLineAndColumn) {
   EXPECT_EQ(job.status().message(),
             "job.textproto:2:5: Message type \"selari.v1.Job\" has no field "
             "named \"sede\", did you mean seed?");
+}
+
+TEST(JobFileTest, AnEndThatComesTooEarlyIsNamed) {
+  const auto job = ParseJob("name: \"x\"\ntraining {\n", "job.textproto");
+  EXPECT_THAT(std::string(job.status().message()),
+              HasSubstr("the end of the file; is a } missing?"));
 }
 
 TEST(JobFileTest, WhatIsNoJobFileIsRefusedWithItsName) {

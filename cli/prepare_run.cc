@@ -9,6 +9,7 @@
 #include "cli/find_checkpoint.h"
 #include "cli/job_file.h"
 #include "cli/path_check.h"
+#include "common/file_lock.h"
 #include "common/job_config.h"
 #include "common/printable.h"
 #include "common/status.h"
@@ -92,6 +93,12 @@ absl::StatusOr<std::string> MakeNewOutputDir(const std::string& job_name) {
 }
 
 absl::Status ResumeRun(FileEnv& env, PreparedRun* run) {
+  // What it has not saved yet is not missing.
+  const std::string lock = JoinPath(run->output_dir, "coordinator/LOCK");
+  SELARI_ASSIGN_OR_RETURN(const FileLock::Holder holder, FileLock::Find(lock));
+  if (holder.held) {
+    return FileLock::HeldError(lock, holder.process);
+  }
   const absl::StatusOr<std::string> found =
       FindCheckpointToResume(env, run->output_dir);
   if (absl::IsNotFound(found.status())) {

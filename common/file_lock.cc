@@ -69,16 +69,21 @@ absl::StatusOr<std::unique_ptr<FileLock>> FileLock::Acquire(
     const std::string holder = HolderOf(descriptor);
     ::close(descriptor);
     if (error == EWOULDBLOCK) {
-      return absl::AlreadyExistsError(absl::StrCat(
-          "another process",
-          holder.empty() ? "" : absl::StrCat(" (process ", holder, ")"),
-          " holds ", path,
-          "; wait until it ends, or choose another output folder"));
+      return HeldError(path, holder);
     }
     return FileError("lock", path, error);
   }
   WriteHolder(descriptor);
   return std::unique_ptr<FileLock>(new FileLock(descriptor));
+}
+
+absl::Status FileLock::HeldError(absl::string_view path,
+                                 absl::string_view process) {
+  return absl::AlreadyExistsError(absl::StrCat(
+      "another process",
+      process.empty() ? "" : absl::StrCat(" (process ", process, ")"),
+      " holds ", path,
+      "; wait until it ends, or choose another output folder"));
 }
 
 absl::StatusOr<FileLock::Holder> FileLock::Find(absl::string_view path) {

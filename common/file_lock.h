@@ -30,6 +30,10 @@ class FileLock {
   };
   static absl::StatusOr<Holder> Find(absl::string_view path);
 
+  // As Acquire's ALREADY_EXISTS.
+  static absl::Status HeldError(absl::string_view path,
+                                absl::string_view process);
+
   FileLock(const FileLock&) = delete;
   FileLock& operator=(const FileLock&) = delete;
   // Unlocks. The file stays: removing it would race with the next owner.

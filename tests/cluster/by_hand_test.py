@@ -217,6 +217,10 @@ class StatusTest(ClusterTest):
         status = harness.run("status", "--coordinator", start["coordinator"])
         self.assertEqual(status.code, 0, str(status))
         self.assertIn("server 0", status.stdout)
+        second = harness.run("train", cluster.job, "--output",
+                             cluster.folder / "out", "--resume")
+        self.assertEqual(second.code, 1, str(second))
+        self.assertIn("another process", second.stderr)
         process.terminate()
         harness.finish(process)
 

@@ -314,7 +314,10 @@ absl::Status CheckOutput(const ModelPlan& plan, absl::string_view last_layer,
                     absl::StrCat("the last layer gives ", plan.outputs,
                                  " outputs, the loss needs ", wanted,
                                  plan.loss == LossKind::kSoftmaxCrossEntropy
-                                     ? " (one per class)"
+                                     ? absl::StrCat(" (one per class, and "
+                                                    "labels count from 0: the "
+                                                    "largest is ",
+                                                    class_count - 1, ")")
                                      : ""));
 }
 
