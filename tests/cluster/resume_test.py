@@ -2,6 +2,7 @@
 refused in one sentence, and nobody gets an older one unawares.
 """
 
+import shutil
 import unittest
 
 import harness
@@ -23,6 +24,26 @@ class ResumeTest(unittest.TestCase):
         self.assertEqual(len(result.stderr.splitlines()), 1, str(result))
         for part in parts:
             self.assertIn(part, result.stderr)
+
+    def test_adam_slots_come_to_any_number_of_servers(self):
+        job = harness.write_job(
+            self.folder, harness.DATA, harness.CNN, harness.ADAM,
+            "training { batch_size: 48 steps: 24 }\n"
+            "cluster { shard_count: 11 }\n")
+        harness.train(job, self.folder / "whole", "--servers", 3, "--workers",
+                      2)
+        expected = harness.digest(self.folder / "whole")
+        half = self.folder / "half"
+        harness.train(job, half, "--servers", 3, "--workers", 2, "--steps", 13)
+        saved = harness.digest(half)
+        for servers in [1, 2, 5, 7]:  # none divides 11 shards but 1
+            with self.subTest(servers=servers):
+                output = self.folder / f"on-{servers}"
+                shutil.copytree(half, output)
+                self.assertEqual(harness.digest(output), saved)
+                harness.train(job, output, "--servers", servers, "--workers",
+                              3, "--resume")
+                self.assertEqual(harness.digest(output), expected)
 
     def test_resume_without_a_checkpoint(self):
         (self.folder / "out").mkdir()
