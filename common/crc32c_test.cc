@@ -35,6 +35,24 @@ TEST(Crc32cTest, PortableEqualsInstructionAtEveryLengthAndAlignment) {
   }
 }
 
+TEST(Crc32cTest, PortableEqualsInstructionInLanes) {
+  std::string bytes(20'000, '\0');
+  uint32_t state = 1;
+  for (char& byte : bytes) {
+    state = state * 1664525 + 1013904223;
+    byte = static_cast<char>(state >> 24);
+  }
+  // Around each multiple of the three lanes of 1024 bytes.
+  for (std::size_t lanes = 1; lanes <= 6; ++lanes) {
+    for (std::size_t more = 0; more < 20; ++more) {
+      const absl::string_view part(bytes.data() + lanes + more,
+                                   lanes * 3072 - 10 + more);
+      EXPECT_EQ(ExtendCrc32cPortableForTest(9, part), ExtendCrc32c(9, part))
+          << part.size();
+    }
+  }
+}
+
 TEST(Crc32cTest, ExtendEqualsWhole) {
   EXPECT_EQ(ExtendCrc32c(Crc32c("hello "), "world"), Crc32c("hello world"));
   EXPECT_EQ(ExtendCrc32c(5, ""), 5u);
