@@ -114,14 +114,19 @@ absl::Status Train(const TrainCommand& command, Signals* signals,
 }  // namespace
 
 int RunTrainCommand(const TrainCommand& command, Signals* signals) {
+  bool done = false;
   const absl::Status result = ShowRun(
       command.json, [&](TrainView* view, std::optional<TrainSummary>* summary) {
-        return Train(command, signals, view, summary);
+        const absl::Status status = Train(command, signals, view, summary);
+        done = summary->has_value() && (*summary)->state == v1::JOB_STATE_DONE;
+        return status;
       });
   if (!result.ok()) {
     return ExitCodeOf(result);
   }
-  return signals->received() == 0 ? kExitOk : kExitSignal + signals->received();
+  // A wish to stop that came behind the last step changed nothing.
+  return signals->received() == 0 || done ? kExitOk
+                                          : kExitSignal + signals->received();
 }
 
 }  // namespace selari

@@ -80,6 +80,12 @@ absl::StatusOr<Dataset> LoadCsv(FileEnv& env, const v1::CsvSource& csv,
                                                    Excerpt(csv.delimiter()),
                                                    "' is not one character"));
   }
+  if (csv.label_column().empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path,
+                     ": the job does not say which column has the labels; set "
+                     "csv.label_column to its name"));
+  }
   CsvOptions options;
   options.label_column = csv.label_column();
   options.feature_columns.assign(csv.feature_columns().begin(),
@@ -153,6 +159,23 @@ absl::Status Prepare(const Preparation& preparation, Dataset* dataset) {
   return absl::OkStatus();
 }
 
+// Columns that trade places would be a model's silent ruin.
+absl::Status CheckSameFeatures(const Dataset& train, const Dataset& test) {
+  const size_t count =
+      std::min(train.feature_names.size(), test.feature_names.size());
+  for (size_t i = 0; i < count; ++i) {
+    if (train.feature_names[i] != test.feature_names[i]) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(test.source, ": feature ", i, " is column '",
+                       Excerpt(test.feature_names[i]), "', in ", train.source,
+                       " it is '", Excerpt(train.feature_names[i]),
+                       "'; name the same features in the same order in both "
+                       "csv.feature_columns"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Dataset> LoadSource(FileEnv& env, const v1::Source& source,
@@ -221,6 +244,7 @@ absl::StatusOr<DataSplits> LoadData(FileEnv& env, const v1::Data& data,
     SELARI_ASSIGN_OR_RETURN(splits.test,
                             LoadSource(env, data.test(), base_dir, label_kind,
                                        preparation.class_count));
+    SELARI_RETURN_IF_ERROR(CheckSameFeatures(*train, *splits.test));
     SELARI_RETURN_IF_ERROR(Prepare(preparation, &*splits.test));
   }
   return splits;

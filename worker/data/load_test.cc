@@ -110,6 +110,30 @@ TEST_F(LoadTest, LoadsTargetsOfARegression) {
   EXPECT_EQ(splits->train.class_count, 0);
 }
 
+TEST_F(LoadTest, FeaturesThatTradePlacesAreRefusedUnlessNamed) {
+  Write("train.csv", "a,b,y\n1,2,0\n3,4,1\n");
+  Write("test.csv", "b,y,a\n20,0,10\n40,1,30\n");
+  constexpr char kTrain[] =
+      "train { csv { path: 'train.csv' label_column: 'y' } }";
+  EXPECT_THAT(
+      Message(absl::StrCat(
+          kTrain, "test { csv { path: 'test.csv' label_column: 'y' } }")),
+      AllOf(HasSubstr("test.csv: feature 0 is column 'b', in "),
+            HasSubstr("train.csv it is 'a'")));
+  const auto splits =
+      Load(absl::StrCat(kTrain,
+                        "test { csv { path: 'test.csv' label_column: 'y' "
+                        "feature_columns: ['a', 'b'] } }"));
+  ASSERT_TRUE(splits.ok()) << splits.status();
+  EXPECT_THAT(Features(*splits->test), ElementsAre(10, 20, 30, 40));
+}
+
+TEST_F(LoadTest, ACsvFileNeedsTheNameOfItsLabels) {
+  Write("train.csv", "a,y\n1,0\n3,1\n");
+  EXPECT_THAT(Message("train { csv { path: 'train.csv' } }"),
+              HasSubstr("set csv.label_column"));
+}
+
 TEST_F(LoadTest, NamesTheTrainingSetThatTheTestSetDiffersFrom) {
   Write("train.csv", "a,b,y\n1,2,0\n3,4,1\n");
   Write("test.csv", "a,y\n1,0\n3,1\n");
