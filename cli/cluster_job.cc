@@ -7,7 +7,6 @@
 #include <thread>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "cli/local_coordinator_client.h"
 #include "common/clock.h"
 #include "common/file_env.h"
@@ -31,8 +30,6 @@ constexpr int64_t kChildStopMs = 10000;
 constexpr int kSignalBase = 128;
 // Times that a child is started again while the job gets no further.
 constexpr int kRestartsMax = 3;
-// Of a child's log, to find its last line.
-constexpr int64_t kLogTailBytes = 600;
 
 std::string EndText(int code) {
   if (code > kSignalBase) {
@@ -42,13 +39,8 @@ std::string EndText(int code) {
   return absl::StrCat("ended with exit code ", code);
 }
 
-std::string LastLine(absl::string_view text) {
-  text = absl::StripTrailingAsciiWhitespace(text);
-  return std::string(text.substr(text.rfind('\n') + 1));
-}
-
 absl::Status EndStatus(const Subprocess& child, int code) {
-  const std::string line = LastLine(child.LogTail(kLogTailBytes));
+  const std::string line = child.LastLogLine();
   const std::string text = absl::StrCat(
       child.name(), " ", EndText(code), "; its log ", child.log_path(),
       line.empty() ? " is empty" : absl::StrCat(" ends with: ", line));

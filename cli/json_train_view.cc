@@ -1,8 +1,8 @@
 // The view for programs: one JSON object a line. README lists the events.
 
-#include <cmath>
 #include <string>
 
+#include "cli/json_line.h"
 #include "cli/train_view.h"
 #include "nlohmann/json.hpp"
 
@@ -11,17 +11,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// JSON has no NaN and no infinity.
-Json Number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
 Json Accuracy(const v1::Evaluation& e) {
-  return e.has_accuracy() ? Number(e.accuracy()) : Json(nullptr);
+  return e.has_accuracy() ? JsonNumber(e.accuracy()) : Json(nullptr);
 }
 
 // Negative numbers stand for what is not known.
-Json Known(double value) { return value < 0 ? Json(nullptr) : Number(value); }
+Json Known(double value) {
+  return value < 0 ? Json(nullptr) : JsonNumber(value);
+}
 
 std::string Text(absl::string_view text) {
   return std::string(text.data(), text.size());
@@ -49,9 +46,9 @@ class JsonView : public TrainView {
            {"step", p.step},
            {"total_steps", p.total_steps},
            {"samples_per_second", Known(p.samples_per_second)},
-           {"loss", p.loss.has_value() ? Number(*p.loss) : Json(nullptr)},
+           {"loss", p.loss.has_value() ? JsonNumber(*p.loss) : Json(nullptr)},
            {"accuracy",
-            p.accuracy.has_value() ? Number(*p.accuracy) : Json(nullptr)},
+            p.accuracy.has_value() ? JsonNumber(*p.accuracy) : Json(nullptr)},
            {"seconds_left", Known(p.seconds_left)},
            {"bytes_pushed", p.bytes_pushed},
            {"bytes_pulled", p.bytes_pulled}});
@@ -59,9 +56,9 @@ class JsonView : public TrainView {
   void OnEvaluation(const v1::Evaluation& e) override {
     Print({{"event", "evaluation"},
            {"step", e.step()},
-           {"test_loss", Number(e.loss())},
+           {"test_loss", JsonNumber(e.loss())},
            {"test_accuracy", Accuracy(e)},
-           {"test_auc", Number(e.auc())},
+           {"test_auc", JsonNumber(e.auc())},
            {"samples", e.samples()}});
   }
   void OnCheckpoint(absl::string_view folder, int64_t step) override {
@@ -89,13 +86,13 @@ class JsonView : public TrainView {
            {"state", StateName(s.state)},
            {"message", s.message},
            {"test_accuracy", s.has_test ? Accuracy(s.test) : none},
-           {"test_loss", s.has_test ? Number(s.test.loss()) : none},
+           {"test_loss", s.has_test ? JsonNumber(s.test.loss()) : none},
            {"test_auc",
-            s.has_test && s.test.auc() > 0 ? Number(s.test.auc()) : none},
+            s.has_test && s.test.auc() > 0 ? JsonNumber(s.test.auc()) : none},
            {"test_step", s.has_test ? Json(s.test.step()) : none},
            {"digest", s.digest},
            {"steps", s.steps},
-           {"seconds", Number(s.seconds)},
+           {"seconds", JsonNumber(s.seconds)},
            {"samples_per_second", Known(s.samples_per_second)},
            {"checkpoint", s.checkpoint},
            {"output", s.output},
@@ -116,13 +113,7 @@ class JsonView : public TrainView {
     }
   }
 
-  void Print(const Json& event) {
-    // Replaces what is not UTF-8, such as a folder's odd name.
-    const std::string line =
-        event.dump(-1, ' ', false, Json::error_handler_t::replace);
-    std::fprintf(out_, "%s\n", line.c_str());
-    std::fflush(out_);
-  }
+  void Print(const Json& event) { PrintJsonLine(event, out_); }
 
   std::FILE* const out_;
 };

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "cli/job_arguments.h"
 
 namespace selari {
 namespace {
@@ -21,22 +22,10 @@ std::string Quoted(absl::string_view text) {
 
 std::string ResumeCommand(absl::string_view command, const JobOptions& job,
                           absl::string_view output_dir) {
-  std::string text = absl::StrCat(Quoted(job.program), " ", command, " ",
-                                  Quoted(job.job_file));
-  for (const std::string& assignment : job.assignments) {
-    absl::StrAppend(&text, " --set ", Quoted(assignment));
+  std::string text = absl::StrCat(Quoted(job.program), " ", command);
+  for (const std::string& word : JobArguments(job)) {
+    absl::StrAppend(&text, " ", Quoted(word));
   }
-  const auto add = [&text](absl::string_view flag, int64_t value) {
-    if (value >= 0) {
-      absl::StrAppend(&text, " ", flag, " ", value);
-    }
-  };
-  if (job.centralised) {
-    absl::StrAppend(&text, " --centralised");
-  }
-  add("--servers", job.servers);
-  add("--workers", job.workers);
-  add("--steps", job.steps);
   return absl::StrCat(text, " --output ", Quoted(output_dir), " --resume");
 }
 

@@ -13,10 +13,15 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/string_view.h"
 #include "common/status.h"
 
 namespace selari {
 namespace {
+
+// Of a log, to find its last line.
+constexpr int64_t kLastLineBytes = 600;
 
 int ExitCode(int wait_status) {
   if (WIFSIGNALED(wait_status)) {
@@ -146,6 +151,12 @@ void Subprocess::Terminate() {
   if (!Poll().has_value()) {
     kill(pid_, SIGTERM);
   }
+}
+
+std::string Subprocess::LastLogLine() const {
+  const std::string tail = LogTail(kLastLineBytes);
+  const absl::string_view text = absl::StripTrailingAsciiWhitespace(tail);
+  return std::string(text.substr(text.rfind('\n') + 1));
 }
 
 std::string Subprocess::LogTail(int64_t bytes_max) const {

@@ -47,6 +47,8 @@ class Subprocess {
 
   // The last lines of its log, at most `bytes_max`, for error messages.
   std::string LogTail(int64_t bytes_max) const;
+  // The last of them; empty for an empty log.
+  std::string LastLogLine() const;
 
  private:
   Subprocess(std::string name, std::string log_path, pid_t pid)

@@ -74,6 +74,7 @@ class ServerRun {
   absl::Status Register();
   bool OnRenewal(const absl::StatusOr<v1::RenewLeaseResponse>& response,
                  int64_t silent_ms);
+  std::string WhyItFailed();
   void ServeUntilTheEnd();
   void Shutdown();
   // Ends the server, with the first status that is given.
@@ -187,14 +188,19 @@ absl::Status ServerRun::Register() {
   return absl::OkStatus();
 }
 
+// As the coordinator says; empty when it does not.
+std::string ServerRun::WhyItFailed() {
+  const absl::StatusOr<v1::JobStatus> job = client_->GetJobStatus();
+  return job.ok() ? job->message() : "";
+}
+
 bool ServerRun::OnRenewal(
     const absl::StatusOr<v1::RenewLeaseResponse>& response, int64_t silent_ms) {
   if (response.ok()) {
     const v1::JobState state = response->state();
     if (state == v1::JOB_STATE_DONE || state == v1::JOB_STATE_STOPPED ||
         state == v1::JOB_STATE_FAILED) {
-      const absl::StatusOr<v1::JobStatus> job = client_->GetJobStatus();
-      EndWithJob(state, job.ok() ? job->message() : "");
+      EndWithJob(state, state == v1::JOB_STATE_FAILED ? WhyItFailed() : "");
       return false;
     }
     return true;

@@ -1,9 +1,8 @@
 #include "cli/bench/rate_report.h"
 
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/json_line.h"
 #include "common/version.h"
 #include "nlohmann/json.hpp"
 
@@ -31,20 +30,15 @@ std::string RowText(const RateResult& row, bool is_limit) {
   return absl::StrFormat("%-28s%-34s%s\n", row.name, rate, ratio);
 }
 
-// JSON has no NaN and no infinity.
-Json Number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
 Json RowJson(const RateResult& row, bool is_limit) {
-  Json json = {{UnitName(row.unit), Number(row.rate.median)}};
+  Json json = {{UnitName(row.unit), JsonNumber(row.rate.median)}};
   if (!is_limit) {
-    json["ratio"] = Number(row.ratio.median);
-    json["ratio_min"] = Number(row.ratio.min);
-    json["ratio_max"] = Number(row.ratio.max);
+    json["ratio"] = JsonNumber(row.ratio.median);
+    json["ratio_min"] = JsonNumber(row.ratio.min);
+    json["ratio_max"] = JsonNumber(row.ratio.max);
   }
-  json["min"] = Number(row.rate.min);
-  json["max"] = Number(row.rate.max);
+  json["min"] = JsonNumber(row.rate.min);
+  json["max"] = JsonNumber(row.rate.max);
   return json;
 }
 

@@ -1,8 +1,7 @@
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/bench/step_benchmark.h"
+#include "cli/json_line.h"
 #include "common/human.h"
 #include "common/version.h"
 #include "nlohmann/json.hpp"
@@ -15,11 +14,6 @@ using Json = nlohmann::ordered_json;
 std::string Part(const char* name, double us, double all_us) {
   return absl::StrFormat("%-24s%10.0f us  %5.1f %%\n", name, us,
                          100 * us / all_us);
-}
-
-// JSON has no NaN and no infinity.
-Json Number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
 }  // namespace
@@ -50,19 +44,19 @@ std::string StepReportJson(const StepReportSummary& report) {
   const Spread& rate = report.samples_per_second;
   const Json json = {
       {"samples_per_second",
-       {{"median", Number(rate.median)},
-        {"min", Number(rate.min)},
-        {"max", Number(rate.max)}}},
+       {{"median", JsonNumber(rate.median)},
+        {"min", JsonNumber(rate.min)},
+        {"max", JsonNumber(rate.max)}}},
       {"step",
-       {{"p50_us", Number(report.step_p50_us)},
-        {"p99_us", Number(report.step_p99_us)}}},
+       {{"p50_us", JsonNumber(report.step_p50_us)},
+        {"p99_us", JsonNumber(report.step_p99_us)}}},
       {"mean_of_a_step",
-       {{"compute_us", Number(report.compute_us)},
-        {"pull_wait_us", Number(report.pull_wait_us)},
-        {"push_wait_us", Number(report.push_wait_us)},
-        {"rest_us", Number(report.rest_us)}}},
-      {"cores_used", Number(report.cores_used)},
-      {"page_faults_per_step", Number(report.page_faults_per_step)},
+       {{"compute_us", JsonNumber(report.compute_us)},
+        {"pull_wait_us", JsonNumber(report.pull_wait_us)},
+        {"push_wait_us", JsonNumber(report.push_wait_us)},
+        {"rest_us", JsonNumber(report.rest_us)}}},
+      {"cores_used", JsonNumber(report.cores_used)},
+      {"page_faults_per_step", JsonNumber(report.page_faults_per_step)},
       {"parameters",
        {{"job", report.job},
         {"weights", report.weights},

@@ -1,9 +1,8 @@
 #include "cli/bench/wire_report.h"
 
-#include <cmath>
-
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "cli/json_line.h"
 #include "common/human.h"
 #include "common/version.h"
 #include "nlohmann/json.hpp"
@@ -133,24 +132,19 @@ std::string MemoryText(const WireMemory& memory) {
             static_cast<double>(client_least)));
 }
 
-// JSON has no NaN and no infinity.
-Json Number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
 Json SpreadJson(const Spread& spread) {
-  return {{"median", Number(spread.median)},
-          {"min", Number(spread.min)},
-          {"max", Number(spread.max)}};
+  return {{"median", JsonNumber(spread.median)},
+          {"min", JsonNumber(spread.min)},
+          {"max", JsonNumber(spread.max)}};
 }
 
 Json KindJson(const WireKindResult& kind) {
-  return {{"bytes_per_second", Number(kind.selari.median)},
-          {"raw_tcp_bytes_per_second", Number(kind.raw.median)},
-          {"ratio", Number(kind.ratio.median)},
-          {"ratio_min", Number(kind.ratio.min)},
-          {"ratio_max", Number(kind.ratio.max)},
-          {"grpc_bytes_per_second", Number(kind.grpc.median)},
+  return {{"bytes_per_second", JsonNumber(kind.selari.median)},
+          {"raw_tcp_bytes_per_second", JsonNumber(kind.raw.median)},
+          {"ratio", JsonNumber(kind.ratio.median)},
+          {"ratio_min", JsonNumber(kind.ratio.min)},
+          {"ratio_max", JsonNumber(kind.ratio.max)},
+          {"grpc_bytes_per_second", JsonNumber(kind.grpc.median)},
           {"spread",
            {{"selari", SpreadJson(kind.selari)},
             {"raw_tcp", SpreadJson(kind.raw)},
@@ -159,7 +153,8 @@ Json KindJson(const WireKindResult& kind) {
 }
 
 Json TimesJson(const StepTimes& times) {
-  return {{"p50_us", Number(times.p50_us)}, {"p99_us", Number(times.p99_us)}};
+  return {{"p50_us", JsonNumber(times.p50_us)},
+          {"p99_us", JsonNumber(times.p99_us)}};
 }
 
 Json LatencyJson(const WireLatency& latency) {
@@ -169,9 +164,9 @@ Json LatencyJson(const WireLatency& latency) {
           {"grpc", TimesJson(latency.grpc)},
           {"raw_tcp", TimesJson(latency.raw)},
           {"p50_ratio_to_grpc",
-           Number(Ratio(latency.selari.p50_us, latency.grpc.p50_us))},
+           JsonNumber(Ratio(latency.selari.p50_us, latency.grpc.p50_us))},
           {"p99_ratio_to_grpc",
-           Number(Ratio(latency.selari.p99_us, latency.grpc.p99_us))}};
+           JsonNumber(Ratio(latency.selari.p99_us, latency.grpc.p99_us))}};
 }
 
 Json MemoryJson(const WireMemory& memory) {

@@ -1,9 +1,9 @@
 // The view for programs: one JSON object a line.
 
-#include <cmath>
 #include <string>
 
 #include "cli/chaos/chaos_view.h"
+#include "cli/json_line.h"
 #include "nlohmann/json.hpp"
 
 namespace selari {
@@ -13,10 +13,6 @@ using Json = nlohmann::ordered_json;
 
 std::string Text(absl::string_view text) {
   return std::string(text.data(), text.size());
-}
-
-Json Number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
 class JsonView final : public ChaosView {
@@ -30,7 +26,7 @@ class JsonView final : public ChaosView {
     Print({{"event", "progress"},
            {"step", step},
            {"total_steps", total_steps},
-           {"at_seconds", Number(seconds)}});
+           {"at_seconds", JsonNumber(seconds)}});
   }
   void OnRound(absl::string_view name, const TrainResult& r) override {
     Print({{"event", "round"},
@@ -38,21 +34,22 @@ class JsonView final : public ChaosView {
            {"state", r.state},
            {"message", r.message},
            {"steps", r.steps},
-           {"seconds", Number(r.seconds)},
-           {"samples_per_second", Number(r.samples_per_second)},
+           {"seconds", JsonNumber(r.seconds)},
+           {"samples_per_second", JsonNumber(r.samples_per_second)},
            {"digest", r.digest}});
   }
   void OnFault(const FaultEvent& fault) override {
-    Print({{"event", "fault"},
-           {"fault", FaultNames()[static_cast<size_t>(fault.kind)]},
-           {"member", fault.member},
-           {"at_seconds", Number(fault.at_seconds)},
-           {"pause_seconds",
-            IsKill(fault.kind) ? Json(nullptr) : Number(fault.pause_seconds)},
-           {"step", fault.step < 0 ? Json(nullptr) : Json(fault.step)}});
+    Print(
+        {{"event", "fault"},
+         {"fault", FaultNames()[static_cast<size_t>(fault.kind)]},
+         {"member", fault.member},
+         {"at_seconds", JsonNumber(fault.at_seconds)},
+         {"pause_seconds",
+          IsKill(fault.kind) ? Json(nullptr) : JsonNumber(fault.pause_seconds)},
+         {"step", fault.step < 0 ? Json(nullptr) : Json(fault.step)}});
   }
   void OnNextStep(double seconds) override {
-    Print({{"event", "next_step"}, {"seconds", Number(seconds)}});
+    Print({{"event", "next_step"}, {"seconds", JsonNumber(seconds)}});
   }
   void OnLedger(absl::string_view mode, const LedgerCount& c) override {
     Print({{"event", "ledger"},
@@ -85,7 +82,7 @@ class JsonView final : public ChaosView {
            {"rounds", v.rounds},
            {"same_digest",
             v.same_digest.has_value() ? Json(*v.same_digest) : none},
-           {"throughput", v.throughput > 0 ? Number(v.throughput) : none},
+           {"throughput", v.throughput > 0 ? JsonNumber(v.throughput) : none},
            {"next_step_seconds", v.next_step_seconds},
            {"ledger_acknowledged", ledger(&LedgerCount::acknowledged)},
            {"ledger_lost", ledger(&LedgerCount::lost)},
@@ -93,12 +90,7 @@ class JsonView final : public ChaosView {
   }
 
  private:
-  void Print(const Json& event) {
-    const std::string line =
-        event.dump(-1, ' ', false, Json::error_handler_t::replace);
-    std::fprintf(out_, "%s\n", line.c_str());
-    std::fflush(out_);
-  }
+  void Print(const Json& event) { PrintJsonLine(event, out_); }
 
   std::FILE* const out_;
 };

@@ -68,7 +68,7 @@ class ChaosView {
 };
 
 std::unique_ptr<ChaosView> MakeChaosTextView(std::FILE* out);
-// One object a line; README and docs/DURABILITY.md list the events.
+// One object a line, the last one the verdict.
 std::unique_ptr<ChaosView> MakeChaosJsonView(std::FILE* out);
 
 }  // namespace selari

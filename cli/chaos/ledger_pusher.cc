@@ -10,6 +10,7 @@
 #include "common/grpc_coordinator_client.h"
 #include "common/incarnation.h"
 #include "common/job_compression.h"
+#include "common/job_reduction.h"
 #include "common/lease_keeper.h"
 #include "common/reduction_tree.h"
 #include "common/retry.h"
@@ -41,11 +42,9 @@ RetryOptions Retry(const std::string& coordinator, const Clock* clock) {
 
 std::vector<TreeNode> NodesOf(const v1::Job& job, int32_t worker) {
   const int32_t leaves = job.training().leaf_count();
-  if (job.consistency().mode() != v1::CONSISTENCY_SYNC) {
-    return {ReductionTree(leaves).root()};
-  }
-  return NodesToPush(job, ReductionTree(leaves).LeavesOfWorker(
-                              worker, job.cluster().workers()));
+  return NodesToPush(job, IsSync(job) ? ReductionTree(leaves).LeavesOfWorker(
+                                            worker, job.cluster().workers())
+                                      : LeafRange{0, leaves});
 }
 
 }  // namespace
@@ -120,7 +119,7 @@ absl::Status LedgerPusher::Work(const v1::ResolvedJob& job,
   seen_.assign(options_.pages.size() *
                    static_cast<size_t>(options_.pages.front().workers),
                0);
-  const bool sync = job.job().consistency().mode() == v1::CONSISTENCY_SYNC;
+  const bool sync = IsSync(job.job());
   int64_t round = 0;
   for (; round < options_.shared->end_round.load(); ++round) {
     SELARI_RETURN_IF_ERROR(CheckPull(job.job(), client, round, sync));

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "absl/memory/memory.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "cli/job_arguments.h"
 #include "common/status.h"
 
 namespace selari {
@@ -12,22 +12,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int64_t kLogTailBytes = 600;
-
 std::vector<std::string> Arguments(const std::string& program,
                                    const JobOptions& job) {
-  std::vector<std::string> words = {program, "train", job.job_file};
-  for (const std::string& assignment : job.assignments) {
-    words.insert(words.end(), {"--set", assignment});
-  }
-  const auto add = [&words](const char* flag, int64_t value) {
-    if (value >= 0) {
-      words.insert(words.end(), {flag, absl::StrCat(value)});
-    }
-  };
-  add("--servers", job.servers);
-  add("--workers", job.workers);
-  add("--steps", job.steps);
+  std::vector<std::string> words = JobArguments(job);
+  words.insert(words.begin(), {program, "train"});
   words.insert(words.end(), {"--output", job.output, "--json"});
   if (job.resume) {
     words.emplace_back("--resume");
@@ -85,9 +73,7 @@ std::string TrainProcess::LastWords() const {
   if (result_.has_value() && !result_->message.empty()) {
     return result_->message;
   }
-  const std::string tail = process_->LogTail(kLogTailBytes);
-  const absl::string_view text = absl::StripTrailingAsciiWhitespace(tail);
-  return std::string(text.substr(text.rfind('\n') + 1));
+  return process_->LastLogLine();
 }
 
 }  // namespace selari
