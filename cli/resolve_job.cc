@@ -89,6 +89,7 @@ absl::Status ResolveData(FileEnv& env, absl::string_view base_dir,
   }
   resolved->set_class_count(splits.train.class_count);
   resolved->set_train_sample_count(splits.train.size);
+  resolved->set_train_data_checksum(splits.train_checksum);
   if (splits.train.dim <= kDescribedFeaturesMax) {
     for (const std::string& name : splits.train.feature_names) {
       // A header need not be UTF-8, a message must.

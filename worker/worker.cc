@@ -129,6 +129,7 @@ v1::RegisterWorkerRequest WorkerRun::Registration(int32_t worker_id) const {
   request.set_instruction_set(
       static_cast<v1::InstructionSet>(DetectIsaLevel()));
   request.set_train_sample_count(work_.data.train.size);
+  request.set_train_data_checksum(work_.data.train_checksum);
   request.set_job_id(options_.job_id.empty() ? work_.job.job_id()
                                              : options_.job_id);
   return request;

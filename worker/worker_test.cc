@@ -152,6 +152,7 @@ TEST_F(WorkerTest, RegistersWhatItSees) {
   options_.worker_id = 0;
   const auto result = RunWorker(options_);
   EXPECT_EQ(registration_.train_sample_count(), 2);
+  EXPECT_NE(registration_.train_data_checksum(), 0u);
   EXPECT_EQ(registration_.job_id(), "j");
   EXPECT_EQ(registration_.worker_id(), 0);
   EXPECT_NE(registration_.incarnation(), 0u);

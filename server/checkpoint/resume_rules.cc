@@ -23,7 +23,7 @@ constexpr Rule kRules[] = {
     // Order of the samples, dropout.
     {"job.seed", ResumeRule::kRefused},
 
-    // Files move; that they hold other samples cannot be seen from here.
+    // Files move; whether they hold other samples, the checksum tells.
     {"job.data.train", ResumeRule::kTold},
     {"job.data.train.csv.label_column", ResumeRule::kRefused},
     {"job.data.train.csv.feature_columns", ResumeRule::kRefused},
@@ -76,6 +76,8 @@ constexpr Rule kRules[] = {
     // The statistics of data.standardize.
     {"feature_shift", ResumeRule::kTold},
     {"feature_scale", ResumeRule::kTold},
+    // New samples of the same kind are what one goes on with for.
+    {"train_data_checksum", ResumeRule::kTold},
 };
 
 std::string WithoutIndices(absl::string_view path) {
@@ -150,6 +152,10 @@ std::vector<FieldDifference> CompareJobs(const v1::ResolvedJob& saved,
   clear_unless_both([](Job& j) { return j.mutable_feature_names(); });
   clear_unless_both([](Job& j) { return j.mutable_feature_shift(); });
   clear_unless_both([](Job& j) { return j.mutable_feature_scale(); });
+  if (was.train_data_checksum() == 0 || is.train_data_checksum() == 0) {
+    was.clear_train_data_checksum();
+    is.clear_train_data_checksum();
+  }
   return CompareFields(was, is);
 }
 

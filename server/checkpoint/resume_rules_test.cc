@@ -54,6 +54,7 @@ v1::ResolvedJob Saved() {
       cluster { instruction_set: INSTRUCTION_SET_LEVEL3 }
     }
     job_id: "a" train_sample_count: 300 feature_shape: [8, 8, 1] class_count: 4
+    train_data_checksum: 7
     total_steps: 100 feature_names: "x" feature_shift: 1 feature_scale: 2
     tensors { name: "w" shape: [3, 4] }
   )");
@@ -174,6 +175,7 @@ TEST(ResumeRulesTest, WhatMayReasonablyChangeIsTold) {
       {"job { consistency { staleness: 5 } }", "consistency.staleness", "0",
        "5"},
       {"feature_shift: 1", "feature_shift", "[1]", "[1, 1]"},
+      {"train_data_checksum: 8", "train_data_checksum", "7", "8"},
   };
   for (const Case& c : cases) {
     const v1::ResolvedJob job = WithChange(Saved(), c.change);
@@ -217,6 +219,7 @@ TEST(ResumeRulesTest, ShapeLengthAndReportsAreFree) {
   job.clear_feature_names();
   job.clear_feature_shift();
   job.clear_feature_scale();
+  job.clear_train_data_checksum();
   EXPECT_TRUE(CheckCanGoOn(Saved(), job).ok()) << CheckCanGoOn(Saved(), job);
   EXPECT_THAT(DescribeJobDifferences(Saved(), job), IsEmpty());
 }

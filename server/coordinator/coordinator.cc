@@ -66,6 +66,7 @@ Coordinator::Coordinator(Options options, Environment environment)
       progress_(cluster_.workers(), options_.resume.step,
                 /*counts_correct=*/options_.job.job().model().loss() !=
                     v1::LOSS_MEAN_SQUARED_ERROR),
+      data_checksum_(options_.job.train_data_checksum()),
       newest_(options_.resume),
       base_(options_.resume),
       orchestrator_(options_.job,
@@ -223,10 +224,24 @@ absl::Status Coordinator::CheckWorker(
   return CheckInstructionSet(request.instruction_set(), name);
 }
 
+absl::Status Coordinator::CheckSamples(uint32_t checksum) const {
+  if (checksum == 0 || data_checksum_ == 0 || checksum == data_checksum_) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the worker sees as many training samples as ",
+      options_.job.train_data_checksum() != 0 ? "the job"
+                                              : "the worker that came first",
+      ", but others: their checksum is ", absl::Hex(checksum, absl::kZeroPad8),
+      ", not ", absl::Hex(data_checksum_, absl::kZeroPad8),
+      "; give every worker the same data"));
+}
+
 absl::StatusOr<v1::RegisterWorkerResponse> Coordinator::RegisterWorker(
     const v1::RegisterWorkerRequest& request) {
   SELARI_RETURN_IF_ERROR(CheckWorker(request));
   MutexLock lock(&mu_);
+  SELARI_RETURN_IF_ERROR(CheckSamples(request.train_data_checksum()));
   SELARI_RETURN_IF_ERROR(
       CheckOpen(v1::MEMBER_KIND_WORKER, request.incarnation(), "the worker"));
   std::vector<uint64_t> lives;
@@ -239,6 +254,9 @@ absl::StatusOr<v1::RegisterWorkerResponse> Coordinator::RegisterWorker(
       clock_.NowMs());
   if (!id.ok()) {
     return id.status();
+  }
+  if (data_checksum_ == 0) {
+    data_checksum_ = request.train_data_checksum();
   }
   progress_.OnWorkerJoined(*id, request.incarnation());
   ++change_count_;

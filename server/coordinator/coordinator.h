@@ -167,6 +167,9 @@ class Coordinator {
   absl::Status CheckInstructionSet(v1::InstructionSet level,
                                    absl::string_view member) const;
   absl::Status CheckWorker(const v1::RegisterWorkerRequest& request) const;
+  // Workers that see other samples would silently make another model.
+  absl::Status CheckSamples(uint32_t checksum) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void MaybeInitialize() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AssignShards(size_t server) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void OnAssigned(int64_t map_version, size_t server,
@@ -231,6 +234,8 @@ class Coordinator {
   absl::Status checkpoint_error_ ABSL_GUARDED_BY(mu_);
   Membership membership_ ABSL_GUARDED_BY(mu_);
   JobProgress progress_ ABSL_GUARDED_BY(mu_);
+  // Of the training samples: the job's, or else the first worker's; 0: unknown.
+  uint32_t data_checksum_ ABSL_GUARDED_BY(mu_);
   v1::ShardMap shard_map_ ABSL_GUARDED_BY(mu_);
   // By index in shard_map_.servers; destroyed before the rest.
   std::vector<std::unique_ptr<ShardControl>> controls_ ABSL_GUARDED_BY(mu_);

@@ -104,6 +104,34 @@ TEST_F(CoordinatorTest, WorkerWithOtherDataIsRefused) {
                                           "60"));
 }
 
+TEST_F(CoordinatorTest, WorkerWithAsManyOtherSamplesIsRefused) {
+  options_.job.set_train_data_checksum(0xabc);
+  Start();
+  v1::RegisterWorkerRequest request = WorkerRequest(1);
+  request.set_train_data_checksum(0xdef);
+  const absl::Status status = coordinator_->RegisterWorker(request).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(status.message(),
+            "the worker sees as many training samples as the job, but others: "
+            "their checksum is 00000def, not 00000abc; give every worker the "
+            "same data");
+  request.set_train_data_checksum(0xabc);
+  EXPECT_TRUE(coordinator_->RegisterWorker(request).ok());
+  // Users' own workers read what they like.
+  EXPECT_TRUE(coordinator_->RegisterWorker(WorkerRequest(0)).ok());
+}
+
+TEST_F(CoordinatorTest, TheFirstWorkersSamplesAreTheJobsWhenItNamesNone) {
+  Start();
+  v1::RegisterWorkerRequest request = WorkerRequest(1);
+  request.set_train_data_checksum(0xabc);
+  EXPECT_TRUE(coordinator_->RegisterWorker(request).ok());
+  request = WorkerRequest(0);
+  request.set_train_data_checksum(0xdef);
+  EXPECT_THAT(coordinator_->RegisterWorker(request).status().message(),
+              HasSubstr("samples as the worker that came first, but others"));
+}
+
 TEST_F(CoordinatorTest, ShardsAreAssignedWhenAllServersAreThere) {
   options_.resume = {"/out/step-40", 40, "digest"};
   Start();

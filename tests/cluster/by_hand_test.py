@@ -42,8 +42,11 @@ class Cluster:
             self.start(f"server{i}", "server", "--coordinator", self.address,
                        "--id", i)
         for i in range(workers):
-            self.start(f"worker{i}", "worker", "--coordinator", self.address,
-                       "--id", i, "--data-folder", self.folder)
+            self.start_worker(f"worker{i}", i, self.folder)
+
+    def start_worker(self, name, worker_id, data):
+        self.start(name, "worker", "--coordinator", self.address, "--id",
+                   worker_id, "--data-folder", data)
 
     def log(self, name):
         return (self.folder / f"{name}.log").read_text()
@@ -284,12 +287,29 @@ class LostMemberTest(ClusterTest):
         cluster.members["worker1"].kill()
         cluster.wait_for("coordinator", "worker 1 was not heard of")
         cluster.members["worker1"].wait()
-        cluster.start("worker1", "worker", "--coordinator", cluster.address,
-                      "--id", 1, "--data-folder", cluster.folder)
+        cluster.start_worker("worker1", 1, cluster.folder)
         for name in cluster.members:
             self.assertEqual(cluster.finish(name), 0, cluster.log(name))
         self.assertEqual(harness.digest(cluster.folder / "out"),
                          harness.digest(cluster.folder / "whole"))
+
+    def test_a_worker_that_sees_other_samples_is_refused(self):
+        cluster = self.cluster(LONG)
+        other = harness.scratch("other-data")
+        harness.write_job(other, harness.DATA, harness.MLP, harness.ADAM, LONG)
+        labels = bytearray((other / "labels.idx").read_bytes())
+        labels[-1] = (labels[-1] + 1) % 4
+        (other / "labels.idx").write_bytes(labels)
+        cluster.start_all(workers=2)
+        cluster.wait_for("coordinator", "loss")
+        cluster.members["worker1"].kill()
+        cluster.start_worker("other", 1, other)
+        self.assertEqual(cluster.finish("other"), 1, cluster.log("other"))
+        self.assertIn("sees as many training samples as the job, but others",
+                      cluster.log("other"))
+        cluster.members["worker1"].wait()
+        cluster.start_worker("worker1", 1, cluster.folder)
+        cluster.wait_for("worker1", "joined")
 
     def test_a_worker_that_another_one_replaced_failed(self):
         cluster = self.cluster(LONG)

@@ -5,7 +5,9 @@
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/check.h"
+#include "common/crc32c.h"
 
 namespace selari {
 
@@ -44,6 +46,18 @@ absl::Status ValidateDataset(const Dataset& dataset) {
     }
   }
   return absl::OkStatus();
+}
+
+uint32_t ChecksumOf(const Dataset& dataset) {
+  const auto bytes = [](const auto* data, size_t count) {
+    return absl::string_view(reinterpret_cast<const char*>(data),
+                             count * sizeof(*data));
+  };
+  uint32_t crc =
+      Crc32c(bytes(dataset.features->data(), dataset.features->size()));
+  crc = ExtendCrc32c(crc, bytes(dataset.labels.data(), dataset.labels.size()));
+  return ExtendCrc32c(crc,
+                      bytes(dataset.targets.data(), dataset.targets.size()));
 }
 
 FeatureScaling Standardisation(const Dataset& training) {

@@ -53,6 +53,10 @@ void DeduceClassCount(Dataset* dataset);
 // [0, class_count). INVALID_ARGUMENT naming file, row and numbers.
 absl::Status ValidateDataset(const Dataset& dataset);
 
+// CRC-32C of its features, labels and targets, in this order, little-endian:
+// equal on two machines that see the same samples.
+uint32_t ChecksumOf(const Dataset& dataset);
+
 // x becomes (x - shift) * scale, feature by feature.
 struct FeatureScaling {
   // One value for all features, or one per feature.

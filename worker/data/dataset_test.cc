@@ -43,6 +43,18 @@ TEST(DatasetTest, DeducesTheClassCountOnlyWhenNotGiven) {
   EXPECT_EQ(dataset.class_count, 7);
 }
 
+TEST(DatasetTest, ChecksumTellsSamplesApart) {
+  const uint32_t checksum = ChecksumOf(DatasetOf(2, {1, 2, 3, 4}, {0, 1}));
+  EXPECT_EQ(checksum, ChecksumOf(DatasetOf(2, {1, 2, 3, 4}, {0, 1})));
+  EXPECT_NE(checksum, ChecksumOf(DatasetOf(2, {1, 2, 4, 3}, {0, 1})));
+  EXPECT_NE(checksum, ChecksumOf(DatasetOf(2, {1, 2, 3, 4}, {1, 0})));
+  Dataset targets = DatasetOf(2, {1, 2, 3, 4}, {});
+  targets.targets = {0.5F, 1};
+  const uint32_t of_targets = ChecksumOf(targets);
+  targets.targets[1] = 2;
+  EXPECT_NE(of_targets, ChecksumOf(targets));
+}
+
 TEST(DatasetTest, NamesTheRowOfALabelOutOfRange) {
   Dataset dataset = DatasetOf(1, {1, 2, 3}, {0, 1, 2});
   dataset.class_count = 2;

@@ -240,6 +240,7 @@ absl::StatusOr<DataSplits> LoadData(FileEnv& env, const v1::Data& data,
     preparation.scalings.push_back(splits.standardisation);
     SELARI_RETURN_IF_ERROR(ScaleFeatures(splits.standardisation, train));
   }
+  splits.train_checksum = ChecksumOf(*train);
   if (data.has_test()) {
     SELARI_ASSIGN_OR_RETURN(splits.test,
                             LoadSource(env, data.test(), base_dir, label_kind,

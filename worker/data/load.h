@@ -27,6 +27,8 @@ enum class LabelKind {
 
 struct DataSplits {
   Dataset train;
+  // ChecksumOf(train).
+  uint32_t train_checksum = 0;
   // Absent when the job has no test source.
   std::optional<Dataset> test;
   // What data.standardize came to; empty without.
