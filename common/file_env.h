@@ -63,6 +63,13 @@ class WritableFile {
  public:
   virtual ~WritableFile() = default;
   [[nodiscard]] virtual absl::Status Append(absl::string_view bytes) = 0;
+  // Has the system begin to write what was appended, and does not wait for it:
+  // a Sync later on finds less left to do. A hint, which may do nothing.
+  virtual void StartWriting() {}
+  // Has the system keep no copy in memory of what is on the disk, as nobody is
+  // about to read it: the memory goes round, and is not taken from what others
+  // read. A hint, which may do nothing.
+  virtual void ForgetWritten() {}
   // Blocks until all bytes are on the disk. A new file's name is durable only
   // after FileEnv::SyncDir of its folder.
   [[nodiscard]] virtual absl::Status Sync() = 0;

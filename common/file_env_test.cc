@@ -134,6 +134,24 @@ TEST_P(FileEnvTest, WriteReplacesAndAppendContinues) {
   EXPECT_EQ((*env_->Map(Path("f")))->bytes(), "");
 }
 
+// They are about the memory of the system alone.
+TEST_P(FileEnvTest, HintsChangeNothingOfWhatIsRead) {
+  auto file = env_->OpenForWrite(Path("f"));
+  ASSERT_TRUE(file.ok());
+  (*file)->StartWriting();
+  (*file)->ForgetWritten();
+  ASSERT_TRUE((*file)->Append("on the disk").ok());
+  (*file)->StartWriting();
+  ASSERT_TRUE((*file)->Sync().ok());
+  ASSERT_TRUE((*file)->Append(", and not yet").ok());
+  (*file)->ForgetWritten();
+  EXPECT_EQ(Read("f"), "on the disk, and not yet");
+  ASSERT_TRUE((*file)->Close().ok());
+  (*file)->StartWriting();  // Nor is it an error when there is no file.
+  (*file)->ForgetWritten();
+  EXPECT_EQ(Read("f"), "on the disk, and not yet");
+}
+
 TEST_P(FileEnvTest, ListIsSortedAndTellsFolders) {
   Write("b", "");
   Write("a", "");

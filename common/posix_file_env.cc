@@ -169,6 +169,15 @@ class PosixWritableFile final : public WritableFile {
     return absl::OkStatus();
   }
 
+  void StartWriting() override {
+    // What fails here, Sync reports.
+    (void)::sync_file_range(descriptor_.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
+  }
+
+  void ForgetWritten() override {
+    (void)::posix_fadvise(descriptor_.get(), 0, 0, POSIX_FADV_DONTNEED);
+  }
+
   absl::Status Sync() override {
     SELARI_RETURN_IF_ERROR(status_);
     if (RetryInterrupted([&] { return ::fdatasync(descriptor_.get()); }) != 0) {

@@ -128,6 +128,8 @@ absl::Status JournalWriter::Append(const ShardOp& op) {
   const int64_t bytes = RecordBytes(op);
   if (buffered_bytes_ + bytes > buffer_->size_bytes()) {
     SELARI_RETURN_IF_ERROR(Flush());
+    // The disk works while the shard goes on; Commit waits for the rest.
+    file_->StartWriting();
     if (bytes > buffer_->size_bytes()) {
       buffer_ = AllocateBytes(bytes);
     }
@@ -150,6 +152,7 @@ absl::Status JournalWriter::Commit() {
   }
   SELARI_RETURN_IF_ERROR(Flush());
   SELARI_RETURN_IF_ERROR(Keep(file_->Sync()));
+  file_->ForgetWritten();
   SELARI_RETURN_IF_ERROR(Keep(CheckOwn()));
   durable_sequence_ = next_sequence_;
   return absl::OkStatus();
